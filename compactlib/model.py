@@ -1,0 +1,401 @@
+"""
+Conversations as values: blocks, messages, tools.
+
+What this is
+    One neutral model for every provider's wire shape ("dialect").  A
+    *conversation* is messages; a *message* is a role plus blocks; a *block* is
+    text, media, a tool call, a tool result, reasoning, or something opaque.
+    Everything is frozen: change a value with `attrs.evolve`, never in place.
+
+Rules it obeys
+    * Lossless.  Whatever the model has no word for stays beside the value it
+      came with, as *residue* in its `Wire`, so that a dialect can write back
+      exactly what it read: same keys, same order, same strings.
+    * One message here is one message on the wire, and public indices are wire
+      indices.  The one exception is the head of a compacted conversation in a
+      dialect that fuses neighbours: see `Conversation.fused`.
+    * Calls and results pair by position, never by id alone, because real
+      transcripts reuse ids.  The model therefore stores no links; `turns`
+      computes them for the engine and `protocol.validator` computes them,
+      independently, for the checks.
+    * JSON values inside (`Call.arguments`, residue, tool schemas) belong to
+      the conversation.  Read them, do not edit them.
+
+How it works
+    Parsing a hundred thousand messages must not cost much more than
+    `json.loads`, so classes have few fields, a message whose content was one
+    string keeps that string and makes its text block only when asked, and the
+    key order of an object is one interned `Wire` shared by all objects of the
+    same shape.
+
+What is not here
+    How a conversation divides into turns and steps (`turns`), what is legal
+    (`protocol`), and how wire bodies are read and written (`dialects`).
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final, Literal, TypeAlias
+
+from attrs import frozen
+
+__all__ = [
+    "Block",
+    "Call",
+    "Conversation",
+    "Envelope",
+    "Json",
+    "Media",
+    "Message",
+    "Opaque",
+    "Origin",
+    "Reasoning",
+    "Result",
+    "Role",
+    "Text",
+    "Tool",
+    "Wire",
+    "wire",
+]
+
+Json: TypeAlias = Any
+"""A JSON value: ``None``, a bool, a number, a string, or a list or dict of them."""
+
+Role: TypeAlias = Literal["system", "developer", "user", "model", "tool", "other"]
+"""
+Who speaks, in neutral words.
+
+``tool`` is a message that is nothing but a tool's answer (OpenAI Chat);
+Anthropic carries results in ``user`` messages.  ``other`` is a role that the
+dialect does not know; its own word is in `Message.wire`.
+"""
+
+
+class Origin(enum.Enum):
+    """
+    Where a block came from, which its role does not tell.
+
+    A tool's picture, a harness reminder and a summary all travel as ``user``
+    messages; only a person's words are a prompt.
+    """
+
+    HUMAN = "human"
+    MODEL = "model"
+    TOOL = "tool"
+    ATTACHMENT = "attachment"
+    """Media made by a tool that the wire forces into a user-role message."""
+    HARNESS = "harness"
+    """Written by the program around the model: reminders, command output, notes of an interruption."""
+    SYSTEM = "system"
+    SUMMARY = "summary"
+    PIN = "pin"
+    REMINDER = "reminder"
+    ACK = "ack"
+    UNKNOWN = "unknown"
+    """Not known: no boundary falls here, and yet it is kept as if a person had written it."""
+
+
+@frozen
+class Wire:
+    """
+    How one object looked on the wire, apart from what the model has words for.
+
+    Attributes:
+        tag: the object's own type or role word (``"tool_use"``, ``"assistant"``).
+        keys: its keys, in order.
+        rest: residue: (key, value) for each key the model has no field for.
+        form: which of several spellings was used, in the dialect's own words
+            (``"null"`` for a null content beside calls, and so on).
+    """
+
+    tag: str
+    keys: tuple[str, ...] = ()
+    rest: tuple[tuple[str, Json], ...] = ()
+    form: str = ""
+
+    def get(self, key: str, default: Json = None) -> Json:
+        """The residual value under *key*, else *default*."""
+        for name, value in self.rest:
+            if name == key:
+                return value
+        return default
+
+
+_WIRES: Final[dict[tuple[str, tuple[str, ...], str], Wire]] = {}
+_WIRES_LIMIT: Final = 4096  # hostile input must not grow the table without bound
+
+
+def wire(tag: str, keys: tuple[str, ...] = (), form: str = "") -> Wire:
+    """
+    The shared `Wire` without residue for this shape.
+
+    >>> wire("user", ("role", "content")) is wire("user", ("role", "content"))
+    True
+    """
+    key = (tag, keys, form)
+    known = _WIRES.get(key)
+    if known is None:
+        known = Wire(tag, keys, (), form)
+        if len(_WIRES) < _WIRES_LIMIT:
+            _WIRES[key] = known
+    return known
+
+
+@frozen
+class Text:
+    """Words."""
+
+    text: str
+    wire: Wire = wire("text", ("type", "text"))
+
+
+@frozen
+class Media:
+    """
+    A picture, a document, a sound.
+
+    Attributes:
+        kind: ``image``, ``document``, ``audio``, ``video`` or ``file``.
+        mime: its media type where the wire says so, else ``""``.
+        data: its bytes in base64 as received, or ``None`` when it stands elsewhere.
+        url: where it stands (an address or a file id), or ``None``.
+        source: the dialect's own value for it, written back as it is.
+    """
+
+    kind: str
+    mime: str
+    data: str | None
+    url: str | None
+    source: Json
+    wire: Wire
+
+
+@frozen
+class Call:
+    """
+    A tool invocation by the model.
+
+    Attributes:
+        id: the wire's id; not unique (see the module's rules).
+        name: the tool's name.
+        arguments: as received: a JSON value (Anthropic), or the very string
+            the model wrote (OpenAI), which is never parsed and written anew.
+    """
+
+    id: str
+    name: str
+    arguments: Json
+    wire: Wire
+
+    @property
+    def is_client(self) -> bool:
+        """Whether the caller runs it; server and MCP calls are answered inside the model's own message."""
+        return self.wire.tag in ("tool_use", "function", "custom", "function_call")
+
+
+@frozen
+class Result:
+    """
+    The answer to a call.
+
+    Attributes:
+        call_id: the id it answers.
+        content: one string, blocks, or ``None`` where the wire had none.
+    """
+
+    call_id: str
+    content: str | tuple[Block, ...] | None
+    wire: Wire
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content as blocks."""
+        content = self.content
+        if isinstance(content, str):
+            return (Text(content),)
+        return content or ()
+
+    @property
+    def text(self) -> str:
+        """The words of the result, its text blocks joined by newlines."""
+        content = self.content
+        if isinstance(content, str):
+            return content
+        return "\n".join(block.text for block in content or () if isinstance(block, Text))
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool reported a failure."""
+        return bool(self.wire.rest) and self.wire.get("is_error") is True
+
+    @property
+    def is_client(self) -> bool:
+        """Whether it answers a call that the caller runs; see `Call.is_client`."""
+        return self.wire.tag in ("tool_result", "tool", "function")
+
+
+@frozen
+class Reasoning:
+    """
+    The model's thinking.
+
+    Attributes:
+        text: what can be read of it, perhaps nothing.
+        seal: the provider's signature or encrypted form, ``None`` if it has none.
+            Sealed reasoning goes back byte for byte or not at all (law L5).
+    """
+
+    text: str
+    seal: str | None
+    wire: Wire
+
+
+@frozen
+class Opaque:
+    """
+    A block the model has no word for, kept whole.
+
+    Attributes:
+        kind: the wire's type word (``"compaction"``, ``"container_upload"``).
+        value: the block as received.
+    """
+
+    kind: str
+    value: Json
+
+
+Block: TypeAlias = Text | Media | Call | Result | Reasoning | Opaque
+"""One piece of a message."""
+
+
+@frozen
+class Message:
+    """
+    One message.
+
+    Attributes:
+        role: who speaks.
+        content: one string, or blocks.
+        wire: how it looked.
+        origin: where it came from if somebody said so: one `Origin` for the
+            whole message, one for each block, or ``None``, which leaves it to
+            `turns` to find out.
+    """
+
+    role: Role
+    content: str | tuple[Block, ...]
+    wire: Wire
+    origin: Origin | tuple[Origin, ...] | None = None
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content as blocks."""
+        content = self.content
+        return (Text(content),) if isinstance(content, str) else content
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The client tool calls in it, in order."""
+        if isinstance(self.content, str):
+            return ()
+        return tuple(block for block in self.content if isinstance(block, Call) and block.is_client)
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The answers to client calls in it, in order."""
+        if isinstance(self.content, str):
+            return ()
+        return tuple(block for block in self.content if isinstance(block, Result) and block.is_client)
+
+    @property
+    def text(self) -> str:
+        """The words in it (text blocks only), joined by newlines."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+
+@frozen
+class Tool:
+    """
+    A tool declared to the model.
+
+    Attributes:
+        name: its name, ``""`` where the declaration has none.
+        value: the declaration as received; sent, and paid for, with every request.
+    """
+
+    name: str
+    value: Json
+
+
+@frozen
+class Envelope:
+    """
+    What stood around the messages.
+
+    Attributes:
+        kind: what `parse` was given and `render` gives back: a ``dict`` (request
+            body), a bare ``list`` of messages, or JSON text as ``str`` or ``bytes``.
+        fields: the body's (key, value) pairs in order, with ``None`` at the
+            place of the messages; ``None`` when there was only a list.
+    """
+
+    kind: Literal["dict", "list", "str", "bytes"] = "list"
+    fields: tuple[tuple[str, Json], ...] | None = None
+
+    def get(self, key: str, default: Json = None) -> Json:
+        """The body's value under *key*, else *default*."""
+        for name, value in self.fields or ():
+            if name == key:
+                return value
+        return default
+
+
+@frozen
+class Conversation:
+    """
+    System blocks, tool declarations and messages, in one dialect.
+
+    Attributes:
+        dialect: the name of the wire shape, such as ``"anthropic"``.
+        messages: in order.
+        system: the system blocks that stand outside the messages.  A view:
+            what is written back is the envelope's own value (law L26).
+        tools: the declared tools, likewise.
+        envelope: everything else of the body.
+        fused: half-open range of messages that are one message on the wire.
+            Only the head of a compacted conversation is ever fused, so this is
+            ``(0, 0)`` for everything else.
+    """
+
+    dialect: str
+    messages: tuple[Message, ...]
+    system: tuple[Block, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    envelope: Envelope = Envelope()
+    fused: tuple[int, int] = (0, 0)
+
+    @property
+    def length(self) -> int:
+        """How many messages the wire has."""
+        return self.wire_index(len(self.messages))
+
+    def wire_index(self, position: int) -> int:
+        """The wire's index of the message at *position* in `messages`."""
+        start, stop = self.fused
+        if position <= start:
+            return position
+        if position < stop:
+            return start
+        return position - max(stop - start - 1, 0)
+
+    def position(self, index: int) -> int:
+        """The first position in `messages` of the wire's message *index*."""
+        start, stop = self.fused
+        return index if index <= start else index + max(stop - start - 1, 0)
+
+    def setting(self, name: str, default: Json = None) -> Json:
+        """A field of the request body, such as ``model`` or ``thinking``."""
+        return self.envelope.get(name, default)
