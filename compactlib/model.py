@@ -142,12 +142,15 @@ def wire(tag: str, keys: tuple[str, ...] = (), form: str = "") -> Wire:
     return known
 
 
+_PLAIN_TEXT: Final = wire("text", ("type", "text"))
+
+
 @frozen
 class Text:
     """Words."""
 
     text: str
-    wire: Wire = wire("text", ("type", "text"))
+    wire: Wire = _PLAIN_TEXT
 
 
 @frozen

@@ -1,0 +1,404 @@
+"""
+Read the specification, run its examples, write its dumps.
+
+What this is
+    ``spec/`` is Markdown for people with a strict little grammar for programs.
+    This module is the program's side: it reads a chapter into `Entry` values,
+    executes their examples, and generates the files that tools of other
+    languages read (``rules.json``, ``examples.json``) and the tables of the
+    automaton (``states.md``).
+
+Rules it obeys
+    * Markdown is the source.  What is generated says by what, is committed,
+      and is compared: ``python -m compactlib.conformance.spec --check``.
+    * A chapter has no second meaning: an unknown field, a field out of order,
+      an example without an id or with broken JSON is a `SpecError` that names
+      file and line.  Nothing is skipped.
+    * An example is executed as written.  ``good`` finds nothing of level error
+      or warning; ``bad`` finds its rule and those named in ``also=``, no other.
+
+How it works
+    Chapters are the files ``NN-name.md`` from 10 on.  One pass over the lines
+    of a chapter: a heading ``## ID · title`` opens an entry, then come fields,
+    the statement, the quoted Why, and fenced examples.  How the body of an
+    example is judged depends on the chapter, see `EXECUTORS`.
+
+What is not here
+    The rules themselves (`compactlib.protocol.rules` must say the same, which
+    a test compares), and the suite that is run against other implementations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from attrs import frozen
+
+from ..errors import Blame, CompactlibError
+
+__all__ = [
+    "EXECUTORS",
+    "FIELDS",
+    "Entry",
+    "Example",
+    "Executor",
+    "Found",
+    "SpecError",
+    "dumps",
+    "expand",
+    "failure",
+    "read_chapter",
+    "read_sources",
+    "read_spec",
+    "read_terms",
+]
+
+Found: TypeAlias = frozenset[tuple[str, str]]
+"""What was found in an example: pairs of rule id and level."""
+
+Executor: TypeAlias = Callable[[Any], Found]
+"""Judges the JSON body of one example."""
+
+FIELDS: Final = (
+    "level", "case", "since", "until", "replaced-by", "law", "core", "requires", "check",
+    "fix", "status", "evidence", "answer", "sources",
+)  # fmt: skip
+"""The fields of an entry in the order in which they stand; ``case`` and ``answer`` may repeat."""
+
+_REPEATED: Final = frozenset({"case", "answer"})
+_REQUIRED: Final = frozenset({"level", "since", "law", "sources"})
+_HOME: Final = Path(__file__).resolve().parents[2] / "spec"
+
+
+class SpecError(CompactlibError, ValueError):
+    """A chapter of the specification breaks the grammar of ``spec/README.md``."""
+
+    blame = Blame.CALLER
+    code = "spec"
+
+    def __init__(self, place: str, line: int, problem: str) -> None:
+        super().__init__(f"{place}:{line}: {problem}")
+        self.line: Final = line
+
+
+@frozen
+class Example:
+    """
+    One executed example.
+
+    Attributes:
+        id: ``A-PAIR-01.good-1``: its rule, its kind, its number.
+        also: what a bad example breaks besides its own rule.
+        body: the JSON as written, see `expand`.
+        line: where its fence opens, counted from 1.
+    """
+
+    id: str
+    kind: Literal["good", "bad"]
+    also: tuple[str, ...]
+    body: Any
+    line: int
+
+
+@frozen
+class Entry:
+    """One rule as the specification has it; *fields* maps a name to its values, in order."""
+
+    id: str
+    title: str
+    chapter: str
+    fields: Mapping[str, tuple[str, ...]]
+    statement: str
+    why: str
+    examples: tuple[Example, ...]
+    line: int
+
+    def get(self, name: str) -> str:
+        """The value of a field that stands at most once, else ``""``."""
+        return self.fields.get(name, ("",))[0]
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_spec(folder: Path = _HOME) -> tuple[Entry, ...]:
+    """
+    All entries of all chapters, in order.
+
+    Raises:
+        SpecError: if a chapter breaks the grammar, or an id is given twice.
+    """
+    entries: dict[str, Entry] = {}
+    for path in sorted(folder.glob("[1-9][0-9]-*.md")):
+        for entry in read_chapter(path.read_text("utf-8"), chapter=path.stem):
+            if entry.id in entries:
+                raise SpecError(path.stem, entry.line, f"{entry.id} stands already in {entries[entry.id].chapter}")
+            entries[entry.id] = entry
+    return tuple(entries.values())
+
+
+def read_chapter(text: str, *, chapter: str) -> tuple[Entry, ...]:
+    """
+    The entries of one chapter; *chapter* is its name, such as ``"20-anthropic"``.
+
+    A line ``# ...`` ends an entry; what follows it, up to the next entry, is prose.
+
+    Raises:
+        SpecError: with the line at fault.
+    """
+    entries: list[Entry] = []
+    current: list[_Part] | None = None
+    for part in _parts(text, chapter):
+        if part.kind in ("title", "heading"):
+            if current is not None:
+                entries.append(_entry(current, chapter))
+            current = [part] if part.kind == "heading" else None
+        elif current is not None:
+            current.append(part)
+    if current is not None:
+        entries.append(_entry(current, chapter))
+    return tuple(entries)
+
+
+def read_terms(folder: Path = _HOME) -> dict[str, str]:
+    """The closed vocabulary: each term with the sentence that defines it."""
+    lines = (folder / "00-terms.md").read_text("utf-8").splitlines()
+    return {found[1]: found[2] for line in lines if (found := re.fullmatch(r"- \*\*([^*]+)\*\*: (.+)", line))}
+
+
+def read_sources(folder: Path = _HOME) -> dict[str, dict[str, str]]:
+    """What the rules rest on, by the id under which the field ``sources`` names it."""
+    table: dict[str, dict[str, str]] = tomllib.loads((folder / "sources.toml").read_text("utf-8"))
+    return table
+
+
+@frozen
+class _Part:
+    kind: Literal["title", "heading", "field", "text", "quote", "fence"]
+    line: int
+    text: str
+
+
+def _parts(text: str, place: str) -> Iterator[_Part]:
+    """Cut a chapter into headings, fields, paragraphs, quotes and fences; a paragraph's lines are joined by a space."""
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        start, line = at, lines[at]
+        at += 1
+        if line.startswith("```"):
+            while at < len(lines) and lines[at] != "```":
+                at += 1
+            if at == len(lines):
+                raise SpecError(place, start + 1, "a fence is never closed")
+            yield _Part("fence", start + 1, "\n".join([line[3:], *lines[start + 1 : at]]))
+            at += 1
+        elif line.startswith("## "):
+            yield _Part("heading", start + 1, line[3:])
+        elif line.startswith("# "):
+            yield _Part("title", start + 1, line[2:])
+        elif line.startswith("- "):
+            yield _Part("field", start + 1, line[2:])
+        elif line.strip():
+            quoted = line.startswith(">")
+            while at < len(lines) and lines[at].strip() and not lines[at].startswith(("```", "#", "- ")) and lines[at].startswith(">") == quoted:
+                at += 1
+            joined = " ".join(one.removeprefix(">").strip() for one in lines[start:at])
+            yield _Part("quote" if quoted else "text", start + 1, joined)
+
+
+def _entry(parts: Sequence[_Part], chapter: str) -> Entry:
+    """``entry = heading field+ text quote fence+``, nothing else and nothing twice."""
+
+    def refuse(part: _Part, problem: str) -> SpecError:
+        return SpecError(chapter, part.line, problem)
+
+    head = parts[0]
+    named = re.fullmatch(r"([A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*) · (\S.*)", head.text)
+    if named is None:
+        raise refuse(head, f"a heading reads 'ID · title', not {head.text!r}")
+    shape = " ".join(part.kind for part in parts[1:])
+    fields = _fields([part for part in parts if part.kind == "field"], chapter)
+    if missing := sorted(_REQUIRED - fields.keys()):
+        raise refuse(head, f"{named[1]} lacks the fields {', '.join(missing)}")
+    if not re.fullmatch(r"(field )+text quote( fence)+", shape):
+        raise refuse(head, f"{named[1]} is not fields, one statement, one quoted Why, and examples, in this order")
+    statement, why = (next(part for part in parts if part.kind == kind) for kind in ("text", "quote"))
+    if not why.text.startswith("Why. "):
+        raise refuse(why, "the quoted paragraph begins with 'Why. '")
+    fences = [part for part in parts if part.kind == "fence"]
+    examples = () if "until" in fields else tuple(_example(part, named[1], chapter) for part in fences)
+    return Entry(named[1], named[2], chapter, fields, statement.text, why.text.removeprefix("Why. "), examples, head.line)
+
+
+def _fields(parts: Sequence[_Part], chapter: str) -> dict[str, tuple[str, ...]]:
+    fields: dict[str, tuple[str, ...]] = {}
+    last = 0
+    for part in parts:
+        name, colon, value = part.text.partition(": ")
+        if not colon or not value.strip() or name not in FIELDS:
+            raise SpecError(chapter, part.line, f"no field is called {name!r}, or it is empty; fields are {', '.join(FIELDS)}")
+        place = FIELDS.index(name)
+        if place < last or (name in fields and name not in _REPEATED):
+            raise SpecError(chapter, part.line, f"the field {name!r} stands twice or too late; the order is {', '.join(FIELDS)}")
+        last = place
+        fields[name] = (*fields.get(name, ()), value.strip())
+    return fields
+
+
+def _example(part: _Part, rule: str, chapter: str) -> Example:
+    info, _, text = part.text.partition("\n")
+    found = re.fullmatch(r"example (good|bad) id=(\S+?)\.(good|bad)-([1-9][0-9]*)(?: also=(\S+))?", info)
+    if found is None:
+        raise SpecError(chapter, part.line, f"a fence opens 'example good|bad id={rule}.good-1 [also=ID,ID]', not {info!r}")
+    kind, owner, again, number, also = found.groups()
+    if owner != rule or again != kind or (also and kind == "good"):
+        raise SpecError(chapter, part.line, f"the id of a {kind} example of {rule} is {rule}.{kind}-N, and only bad ones have also=")
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        raise SpecError(chapter, part.line, f"the body is not JSON: {error}") from None
+    kinds: dict[str, Literal["good", "bad"]] = {"good": "good", "bad": "bad"}
+    return Example(f"{rule}.{kind}-{number}", kinds[kind], tuple(also.split(",")) if also else (), body, part.line)
+
+
+# -- running ---------------------------------------------------------------------------------------------------------
+
+
+def expand(body: Any) -> Any:
+    """
+    The body of an example with its repetitions written out.
+
+    Inside a list, ``{"repeat": N, "of": X}`` stands for N times X; limits of
+    a hundred pictures or messages would not fit on a page otherwise.
+
+    >>> expand([{"repeat": 2, "of": "tick"}, "tock"])
+    ['tick', 'tick', 'tock']
+    """
+    if isinstance(body, dict):
+        return {key: expand(value) for key, value in body.items()}
+    if not isinstance(body, list):
+        return body
+    items: list[Any] = []
+    for item in body:
+        repeated = isinstance(item, dict) and item.keys() == {"repeat", "of"}
+        items.extend([expand(item["of"])] * item["repeat"] if repeated else [expand(item)])
+    return items
+
+
+def failure(entry: Entry, example: Example) -> str:
+    """
+    Why an example does not show what it promises, or ``""``.
+
+    Findings of level info are not held against an example that does not name them.
+
+    Raises:
+        LookupError: if nobody has registered how examples of the chapter are judged.
+    """
+    promised = {entry.id, *example.also} if example.kind == "bad" else set()
+    seen = {rule for rule, level in EXECUTORS[entry.chapter](expand(example.body)) if level != "info" or rule in promised}
+    if seen == promised:
+        return ""
+    return f"{example.id}: found {', '.join(sorted(seen)) or 'nothing'}, promised {', '.join(sorted(promised)) or 'nothing'}"
+
+
+def _request(dialect: str) -> Executor:
+    """Judge a body as a provider would: `parse` it, `check` it as a request."""
+
+    def judge(body: Any) -> Found:
+        from .. import check, parse
+
+        facts = {}
+        if isinstance(body, dict):
+            facts = {name: body[name] for name in _FACTS if name in body}
+            body = {name: value for name, value in body.items() if name not in _FACTS}
+        return frozenset((found.rule, found.level) for found in check(parse(body, dialect=dialect), **facts))
+
+    return judge
+
+
+_FACTS: Final = ("mode", "original", "profile", "tokens")
+"""What an example says besides the body: arguments of `compactlib.check`, not fields of the wire."""
+
+EXECUTORS: Final[dict[str, Executor]] = {
+    "20-anthropic": _request("anthropic"),
+    "21-openai-chat": _request("openai-chat"),
+}
+"""How the examples of a chapter are judged.  Whoever adds a chapter adds its line."""
+
+
+# -- dumping ---------------------------------------------------------------------------------------------------------
+
+_MAKER: Final = "python -m compactlib.conformance.spec --write"
+
+
+def dumps(folder: Path = _HOME) -> dict[str, str]:
+    """The generated files of the specification: name -> text, a function of the chapters and the automaton alone."""
+    from ..protocol import automaton
+
+    entries = read_spec(folder)
+    rules = [
+        {
+            "id": entry.id,
+            "title": entry.title,
+            "chapter": entry.chapter,
+            **{name: list(values) if name in _REPEATED else values[0] for name, values in entry.fields.items()},
+            "statement": entry.statement,
+            "why": entry.why,
+            "examples": [example.id for example in entry.examples],
+        }
+        for entry in entries
+    ]
+    examples = [
+        {"id": example.id, "rule": entry.id, "chapter": entry.chapter, "kind": example.kind, "also": list(example.also), "body": example.body}
+        for entry in entries
+        for example in entry.examples
+    ]
+    return {
+        "rules.json": _listing("rules", rules),
+        "examples.json": _listing("examples", examples),
+        "states.md": automaton.describe(),
+    }
+
+
+def _listing(name: str, items: Sequence[Any]) -> str:
+    """One item a line, so that a change of one rule is a change of one line."""
+    lines = ",\n".join("  " + json.dumps(item) for item in items)
+    return f'{{"generated by": "{_MAKER}", "{name}": [\n{lines}\n]}}\n'
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the generated files, or compare them: exit status 1 says that one differs, 2 that a chapter is broken."""
+    parser = argparse.ArgumentParser(prog="python -m compactlib.conformance.spec", description="Generate or compare the dumps of spec/.")
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--write", action="store_true", help="write the generated files")
+    action.add_argument("--check", action="store_true", help="compare them with what the chapters say now")
+    parser.add_argument("--folder", type=Path, default=_HOME, help="where the specification is")
+    chosen = parser.parse_args(arguments)
+    try:
+        texts = dumps(chosen.folder)
+    except SpecError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    stale = []
+    for name, text in texts.items():
+        path = chosen.folder / name
+        if path.exists() and path.read_text("utf-8") == text:
+            continue
+        stale.append(name)
+        if chosen.write:
+            path.write_text(text, "utf-8")
+    for name in stale:
+        sys.stdout.write(f"{'written' if chosen.write else 'out of date'}: {name}\n")
+    return 1 if stale and chosen.check else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

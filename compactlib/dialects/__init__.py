@@ -1,0 +1,152 @@
+"""
+Wire shapes <-> the model: `parse` and `render`.
+
+What this is
+    The front door of the dialects.  Each dialect is a module of four
+    functions (`parse_messages`, `parse_system`, `parse_tools`,
+    `render_message`), loaded by name when it is asked for.
+
+Rules it obeys
+    * ``render(parse(x)) == x`` for every body of the right shape, key order
+      and every string included.
+    * A wrong shape is a `WireError` with a JSON path, never another exception.
+    * Law L19: what was passed in is copied and what is given out is fresh.
+    * Law L20: the head that a compaction wrote is recognised again.
+
+What is not here
+    What is legal: `compactlib.check`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Final
+
+from attrs import evolve
+
+from ..errors import WireError
+from ..model import Conversation, Envelope, Json, Message, Origin
+from ..summaries.head import recognise
+from .reading import copy_json, dumps, loads
+from .shapes import Take, kind_of
+
+_FUSE: Any = {"anthropic": "yes", "openai-chat": "no"}  # TEMP
+__all__ = ["DIALECTS", "parse", "render"]
+
+DIALECTS: Final = {"anthropic": "anthropic", "openai-chat": "openai_chat"}
+"""The known dialects and the modules that speak them."""
+
+
+def _module(dialect: str) -> ModuleType:
+    try:
+        name = DIALECTS[dialect]
+    except KeyError:
+        raise WireError("$", f"no dialect is called {dialect!r}", hint=f"known are {', '.join(DIALECTS)}") from None
+    return importlib.import_module(f".{name}", __name__)
+
+
+def _same(value: Json) -> Json:
+    return value
+
+
+def parse(body: Any, *, dialect: str, origins: Mapping[int, Origin] | None = None) -> Conversation:
+    """
+    Read a request body, or a list of messages, into a `Conversation`.
+
+    Args:
+        body: a ``dict`` with ``messages``, a bare ``list`` of messages, or
+            either as JSON in a ``str`` or ``bytes``.  `render` gives back the
+            same kind.
+        dialect: whose wire shape it is, such as ``"anthropic"``.
+        origins: where messages came from, by index, where the caller knows.
+            What is not named is found out by `compactlib.turns`.
+
+    Raises:
+        WireError: the shape is wrong; the error names the place.
+
+    >>> conversation = parse([{"role": "user", "content": "hi"}], dialect="anthropic")
+    >>> conversation.messages[0].text
+    'hi'
+    >>> parse([{"role": "user", "content": None}], dialect="anthropic")
+    Traceback (most recent call last):
+        ...
+    compactlib.errors.WireError: $.messages[0].content: content is a string or a list of blocks, not null or absent
+    """
+    try:
+        return _parse(body, _module(dialect), dialect, origins or {})
+    except RecursionError:
+        raise WireError("$", "nested too deep to be read") from None
+
+
+def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Origin]) -> Conversation:
+    take: Take = copy_json
+    kind = type(body).__name__
+    if isinstance(body, str | bytes):
+        kind = "bytes" if isinstance(body, bytes) else "str"
+        body = loads(body)
+        take = _same
+    elif isinstance(body, dict):
+        kind = "dict"
+    elif isinstance(body, list):
+        kind = "list"
+    raw = body.get("messages") if isinstance(body, dict) else body
+    if not isinstance(raw, list):
+        where = "$.messages" if isinstance(body, dict) else "$"
+        raise WireError(where, f"a body is a list of messages or an object that holds one, not {kind_of(raw)}")
+    messages: list[Message] = module.parse_messages(raw, take)
+    for index, origin in origins.items():
+        if not 0 <= index < len(messages):
+            raise WireError("$", f"origins names message {index} of {len(messages)}")
+        messages[index] = evolve(messages[index], origin=origin)
+    system: tuple[Any, ...] = ()
+    tools: tuple[Any, ...] = ()
+    fields: tuple[tuple[str, Json], ...] | None = None
+    if isinstance(body, dict):
+        copied = [(key, None if key == "messages" else take(value)) for key, value in body.items()]
+        for key, value in copied:
+            if not isinstance(key, str):
+                raise WireError("$", f"the key {key!r} is no string")
+            if key == "system":
+                system = module.parse_system(value, take)
+            elif key == "tools":
+                tools = module.parse_tools(value)
+        fields = tuple(copied)
+    found, fused = recognise(messages, fuse=_FUSE[dialect])
+    envelope = Envelope(kind, fields)  # type: ignore[arg-type]  # one of four names, see above
+    return Conversation(dialect, found, system, tools, envelope, fused)
+
+
+def render(conversation: Conversation) -> Any:
+    """
+    Write a conversation in its dialect, as the kind of thing it was parsed from.
+
+    >>> body = {"model": "m", "messages": [{"content": "hi", "role": "user"}]}
+    >>> render(parse(body, dialect="openai-chat")) == body
+    True
+    """
+    kind = conversation.envelope.kind
+    give: Take = _same if kind in ("str", "bytes") else copy_json
+    messages = render_messages(conversation, give)
+    fields = conversation.envelope.fields
+    body: Json = messages
+    if fields is not None:
+        body = {key: messages if key == "messages" else give(value) for key, value in fields}
+    if kind == "str":
+        return dumps(body)
+    if kind == "bytes":
+        return dumps(body).encode("utf-8")
+    return body
+
+
+def render_messages(conversation: Conversation, give: Take = copy_json) -> list[Json]:
+    """Only the messages, as the wire has them: the fused head is one message."""
+    write = _module(conversation.dialect).render_message
+    start, stop = conversation.fused
+    messages = conversation.messages
+    if stop - start > 1:
+        head = messages[start:stop]
+        fused = Message("user", tuple(block for message in head for block in message.blocks), head[0].wire)
+        messages = (*messages[:start], fused, *messages[stop:])
+    return [write(message, give) for message in messages]

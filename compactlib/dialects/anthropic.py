@@ -1,0 +1,227 @@
+"""
+The Anthropic Messages API: wire shape <-> model.
+
+Grammar (what is read; all else is a `WireError`)
+
+    body      = {"messages": [message*], "system"?: string | [block*], "tools"?: [tool*], ...}
+    message   = {"role": string, "content": string | [block*], ...}
+    block     = {"type": string, ...}
+
+How it maps
+    * ``tool_use`` is a `Call`, ``tool_result`` a `Result` in a user message.
+      Server and MCP tools (``server_tool_use``, ``mcp_tool_use`` and their
+      ``*_tool_result``) are the same two classes inside the model's message;
+      their `Wire.tag` tells them apart.
+    * ``thinking`` and ``redacted_thinking`` are `Reasoning`; the signature or
+      the encrypted data is the seal.
+    * ``image`` and ``document`` are `Media`.  Every other type is `Opaque`.
+    * ``cache_control``, ``is_error``, ``citations`` and whatever else a block
+      carries is residue in its `Wire`.
+
+What is not here
+    What is legal (`protocol`).  A body that breaks a rule but has the right
+    shape is read, so that the rule can be named.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import WireError
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from .shapes import ShapeError, Take, kind_of, shape_of, string, write
+
+__all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+
+NAME: Final = "anthropic"
+
+_ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model", "system": "system"}
+_MESSAGE_KEYS: Final = frozenset({"role", "content"})
+_MEDIA: Final = frozenset({"image", "document"})
+_CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_FIELDS: Final[dict[str, frozenset[str]]] = {
+    "text": frozenset({"type", "text"}),
+    "tool_use": frozenset({"type", "id", "name", "input"}),
+    "tool_result": frozenset({"type", "tool_use_id", "content"}),
+    "thinking": frozenset({"type", "thinking", "signature"}),
+    "redacted_thinking": frozenset({"type", "data"}),
+    "media": frozenset({"type", "source"}),
+}
+
+
+def parse_messages(raw: list[Json], take: Take) -> list[Message]:
+    """
+    The messages of a body.
+
+    Raises:
+        WireError: with the path of the first wrong shape.
+    """
+    messages: list[Message] = []
+    append = messages.append
+    index = place = -1
+    try:
+        for index, item in enumerate(raw):
+            place = -1
+            if item.__class__ is not dict:
+                raise ShapeError("", f"a message is an object, not {kind_of(item)}")
+            role = item.get("role")
+            if role.__class__ is not str:
+                raise ShapeError(".role", f"a role is a string, not {kind_of(role)}")
+            content = item.get("content")
+            if content.__class__ is list:
+                blocks: list[Block] = []
+                for place, block in enumerate(content):
+                    blocks.append(_parse_block(block, take))
+                place = -1
+                content = tuple(blocks)
+            elif content.__class__ is not str:
+                raise ShapeError(".content", f"content is a string or a list of blocks, not {kind_of(content)}")
+            keys = tuple(item)
+            shape = wire(role, keys) if len(keys) == 2 else shape_of(item, role, _MESSAGE_KEYS, take)
+            append(Message(_ROLES.get(role, "other"), content, shape))
+    except ShapeError as error:
+        where = f"$.messages[{index}]" + (f".content[{place}]" if place >= 0 else "")
+        raise WireError(where + error.path, error.problem) from None
+    return messages
+
+
+def parse_system(value: Json, take: Take) -> tuple[Block, ...]:
+    """The ``system`` parameter: a string or a list of blocks."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (Text(value),)
+    if not isinstance(value, list):
+        raise WireError("$.system", f"system is a string or a list of blocks, not {kind_of(value)}")
+    return tuple(_parse_in(block, f"$.system[{index}]", take) for index, block in enumerate(value))
+
+
+def parse_tools(value: Json) -> tuple[Tool, ...]:
+    """The ``tools`` parameter."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise WireError("$.tools", f"tools is a list, not {kind_of(value)}")
+    made = []
+    for index, tool in enumerate(value):
+        if not isinstance(tool, dict):
+            raise WireError(f"$.tools[{index}]", f"a tool is an object, not {kind_of(tool)}")
+        name = tool.get("name")
+        made.append(Tool(name if isinstance(name, str) else "", tool))
+    return tuple(made)
+
+
+def _parse_in(raw: Json, path: str, take: Take) -> Block:
+    try:
+        return _parse_block(raw, take)
+    except ShapeError as error:
+        raise WireError(path + error.path, error.problem) from None
+
+
+def _parse_block(raw: Json, take: Take) -> Block:
+    if raw.__class__ is not dict:
+        raise ShapeError("", f"a block is an object, not {kind_of(raw)}")
+    kind = raw.get("type")
+    if kind == "text":
+        text = raw.get("text")
+        if text.__class__ is not str:
+            raise ShapeError(".text", f"text is a string, not {kind_of(text)}")
+        return Text(text, wire("text", tuple(raw)) if len(raw) == 2 else shape_of(raw, "text", _FIELDS["text"], take))
+    if kind == "tool_use":
+        shape = wire("tool_use", tuple(raw)) if len(raw) == 4 and "input" in raw else shape_of(raw, kind, _FIELDS["tool_use"], take)
+        return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape)
+    if kind == "tool_result":
+        return _parse_result(raw, kind, take)
+    if kind.__class__ is not str:
+        raise ShapeError(".type", f"a block's type is a string, not {kind_of(kind)}")
+    if kind == "thinking":
+        seal = raw.get("signature")
+        if seal is not None and seal.__class__ is not str:
+            raise ShapeError(".signature", f"a signature is a string, not {kind_of(seal)}")
+        # a null signature is residue, so that it is written back as it was
+        known = _FIELDS["thinking"] if seal is not None else _FIELDS["thinking"] - {"signature"}
+        return Reasoning(string(raw, "thinking"), seal, shape_of(raw, kind, known, take))
+    if kind == "redacted_thinking":
+        return Reasoning("", string(raw, "data"), shape_of(raw, kind, _FIELDS["redacted_thinking"], take))
+    if kind in _MEDIA:
+        return _parse_media(raw, kind, take)
+    if kind in _CALLS:
+        return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape_of(raw, kind, _FIELDS["tool_use"], take))
+    if kind.endswith("_tool_result") and raw.get("tool_use_id").__class__ is str:
+        return _parse_result(raw, kind, take)
+    return Opaque(kind, take(raw))
+
+
+def _parse_result(raw: dict[str, Json], kind: str, take: Take) -> Result:
+    content = raw.get("content")
+    form = ""
+    blocks: str | tuple[Block, ...] | None
+    if content.__class__ is str or content is None:
+        blocks = content
+    elif content.__class__ is list:
+        parts: list[Block] = []
+        for place, item in enumerate(content):
+            try:
+                parts.append(_parse_nested(item, take))
+            except ShapeError as error:
+                raise ShapeError(f".content[{place}]{error.path}", error.problem) from None
+        blocks = tuple(parts)
+    elif content.__class__ is dict and kind != "tool_result":
+        form = "object"  # server tools answer with one object
+        blocks = (Opaque(str(content.get("type", "")), take(content)),)
+    else:
+        raise ShapeError(".content", f"a result's content is a string or a list of blocks, not {kind_of(content)}")
+    return Result(string(raw, "tool_use_id"), blocks, shape_of(raw, kind, _FIELDS["tool_result"], take, form))
+
+
+def _parse_nested(raw: Json, take: Take) -> Block:
+    """A block inside a result: text and media are understood, all else is opaque, so nesting ends here."""
+    if raw.__class__ is dict and (raw.get("type") == "text" or raw.get("type") in _MEDIA):
+        return _parse_block(raw, take)
+    if raw.__class__ is not dict:
+        raise ShapeError("", f"a block is an object, not {kind_of(raw)}")
+    kind = raw.get("type")
+    if kind.__class__ is not str:
+        raise ShapeError(".type", f"a block's type is a string, not {kind_of(kind)}")
+    return Opaque(kind, take(raw))
+
+
+def _parse_media(raw: dict[str, Json], kind: str, take: Take) -> Media:
+    source = raw.get("source")
+    if source.__class__ is not dict:
+        raise ShapeError(".source", f"a source is an object, not {kind_of(source)}")
+    mime, data, url = source.get("media_type"), source.get("data"), source.get("url", source.get("file_id"))
+    return Media(
+        kind,
+        mime if isinstance(mime, str) else "",
+        data if isinstance(data, str) else None,
+        url if isinstance(url, str) else None,
+        take(source),
+        shape_of(raw, kind, _FIELDS["media"], take),
+    )
+
+
+def render_message(message: Message, give: Take) -> dict[str, Json]:
+    """One message of the body, in a fresh dict."""
+    content = message.content
+    made = content if isinstance(content, str) else [_render_block(block, give) for block in content]
+    return write(message.wire, {"role": message.wire.tag, "content": made}, give)
+
+
+def _render_block(block: Block, give: Take) -> Json:
+    if isinstance(block, Text):
+        return write(block.wire, {"type": "text", "text": block.text}, give)
+    if isinstance(block, Call):
+        return write(block.wire, {"type": block.wire.tag, "id": block.id, "name": block.name, "input": give(block.arguments)}, give)
+    if isinstance(block, Result):
+        content: Json = block.content
+        if isinstance(content, tuple):
+            content = [_render_block(part, give) for part in content]
+            if block.wire.form == "object":
+                content = content[0]
+        return write(block.wire, {"type": block.wire.tag, "tool_use_id": block.call_id, "content": content}, give)
+    if isinstance(block, Reasoning):
+        return write(block.wire, {"type": block.wire.tag, "thinking": block.text, "signature": block.seal, "data": block.seal}, give)
+    if isinstance(block, Media):
+        return write(block.wire, {"type": block.wire.tag, "source": give(block.source)}, give)
+    return give(block.value)

@@ -1,0 +1,315 @@
+"""
+OpenAI Chat Completions, and what is compatible with it: wire shape <-> model.
+
+Grammar (what is read; all else is a `WireError`)
+
+    body      = {"messages": [message*], "tools"?: [tool*], ...}
+    message   = {"role": string, "content"?: string | [part*] | null, ...}
+    assistant = message with "tool_calls"?: [call*] | null, "reasoning_content"?: string | null
+    tool      = message with "tool_call_id"?: string
+    call      = {"id"?: string, "type"?: "function", "function": {"name": string, "arguments"?: string}}
+
+How it maps
+    * A tool message holds one `Result`; a run of them answers one batch.
+    * The blocks of an assistant message are, in this order: reasoning, the
+      content's parts, its calls.  `Wire.form` says what the content was
+      (``string``, ``list``, ``null``, ``absent``).
+    * ``arguments`` is the very string the model wrote, never parsed and
+      written anew.  Where a body holds an object there, that object is kept,
+      so that rule O-ARGS-01 can name it.
+    * Keys padded with ``null``, as data sets have them, are residue and mean
+      the same as absent keys.
+    * The old ``function_call`` and role ``function`` are a call and a result
+      without an id.
+
+What is not here
+    What is legal (`protocol`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..errors import WireError
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, Wire, wire
+from .shapes import ShapeError, Take, kind_of, shape_of, string, write
+
+__all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+
+NAME: Final = "openai-chat"
+
+_ROLES: Final[dict[str, Role]] = {
+    "user": "user",
+    "assistant": "model",
+    "tool": "tool",
+    "function": "tool",
+    "system": "system",
+    "developer": "developer",
+}
+_REASONING: Final = ("reasoning_content", "reasoning")
+_MEDIA: Final = {"image_url": "image", "input_audio": "audio", "file": "file", "video_url": "video"}
+_CALL_KINDS: Final = {"function": "arguments", "custom": "input"}  # the wire's word for a call -> its arguments' key
+_SEPARATOR: Final = "\x1f"
+_FUNCTION: Final = ("name", "arguments")
+
+
+def parse_messages(raw: list[Json], take: Take) -> list[Message]:
+    """
+    The messages of a body.
+
+    Raises:
+        WireError: with the path of the first wrong shape.
+    """
+    messages: list[Message] = []
+    append = messages.append
+    try:
+        for item in raw:
+            if item.__class__ is not dict:
+                raise ShapeError("", f"a message is an object, not {kind_of(item)}")
+            word = item.get("role")
+            if word.__class__ is not str:
+                raise ShapeError(".role", f"a role is a string, not {kind_of(word)}")
+            content = item.get("content")
+            if len(item) == 2 and content.__class__ is str:
+                role = _ROLES.get(word, "other")
+                if role != "tool":
+                    append(Message(role, content, wire(word, tuple(item), "string")))
+                    continue
+            append(_parse_message(item, word, content, take))
+    except ShapeError as error:
+        raise WireError(f"$.messages[{len(messages)}]{error.path}", error.problem) from None
+    return messages
+
+
+def parse_system(value: Json, take: Take) -> tuple[Block, ...]:
+    """Nothing: system messages stand among the messages."""
+    del value, take
+    return ()
+
+
+def parse_tools(value: Json) -> tuple[Tool, ...]:
+    """The ``tools`` parameter."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise WireError("$.tools", f"tools is a list, not {kind_of(value)}")
+    made = []
+    for index, tool in enumerate(value):
+        if not isinstance(tool, dict):
+            raise WireError(f"$.tools[{index}]", f"a tool is an object, not {kind_of(tool)}")
+        inner = tool.get(str(tool.get("type")), tool.get("function"))
+        name = inner.get("name") if isinstance(inner, dict) else tool.get("name")
+        made.append(Tool(name if isinstance(name, str) else "", tool))
+    return tuple(made)
+
+
+def _parse_message(raw: dict[str, Json], word: str, content: Json, take: Take) -> Message:
+    role = _ROLES.get(word, "other")
+    known = {"role", "content"}
+    parts: str | tuple[Block, ...] | None
+    if content.__class__ is str:
+        form, parts = "string", content
+    elif content.__class__ is list:
+        form, parts = "list", _parse_parts(content, take)
+    elif content is None:
+        form, parts = ("null" if "content" in raw else "absent"), None
+    else:
+        raise ShapeError(".content", f"content is a string, a list of parts or null, not {kind_of(content)}")
+    if role == "tool":
+        call_id = raw.get("tool_call_id")
+        if call_id is not None:
+            if call_id.__class__ is not str:
+                raise ShapeError(".tool_call_id", f"a tool_call_id is a string, not {kind_of(call_id)}")
+            known.add("tool_call_id")
+        result = Result(call_id or "", parts, wire(word))
+        return Message(role, (result,), shape_of(raw, word, known, take, form))
+    blocks: list[Block] = []
+    if role == "model":
+        blocks.extend(_parse_reasoning(raw, known))
+    if isinstance(parts, str):
+        blocks.append(Text(parts))
+    elif parts is not None:
+        blocks.extend(parts)
+    if role == "model":
+        blocks.extend(_parse_calls(raw, known, take))
+    shape = shape_of(raw, word, known, take, form)
+    if form == "string" and len(blocks) == 1:
+        return Message(role, content, shape)
+    return Message(role, tuple(blocks), shape)
+
+
+def _parse_reasoning(raw: dict[str, Json], known: set[str]) -> list[Block]:
+    for key in _REASONING:
+        text = raw.get(key)
+        if text.__class__ is str:
+            known.add(key)
+            return [Reasoning(text, None, wire(key))]
+    return []
+
+
+def _parse_calls(raw: dict[str, Json], known: set[str], take: Take) -> list[Block]:
+    made: list[Block] = []
+    calls = raw.get("tool_calls")
+    if calls.__class__ is list:
+        known.add("tool_calls")
+        for place, call in enumerate(calls):
+            try:
+                made.append(_parse_call(call, take))
+            except ShapeError as error:
+                raise ShapeError(f".tool_calls[{place}]{error.path}", error.problem) from None
+    elif calls is not None:
+        raise ShapeError(".tool_calls", f"tool_calls is a list or null, not {kind_of(calls)}")
+    legacy = raw.get("function_call")
+    if legacy.__class__ is dict:
+        known.add("function_call")
+        shape = shape_of(legacy, "function_call", _FUNCTION, take)
+        made.append(Call("", _name(legacy, ".function_call"), take(legacy.get("arguments")), shape))
+    return made
+
+
+def _parse_call(raw: Json, take: Take) -> Call:
+    if raw.__class__ is not dict:
+        raise ShapeError("", f"a tool call is an object, not {kind_of(raw)}")
+    kind = raw.get("type", "function")
+    tag = kind if kind in _CALL_KINDS else "function"
+    inner = raw.get(tag)
+    if inner.__class__ is not dict:
+        raise ShapeError(f".{tag}", f"{tag} is an object, not {kind_of(inner)}")
+    call_id = raw.get("id")
+    if call_id is not None and call_id.__class__ is not str:
+        raise ShapeError(".id", f"a call's id is a string, not {kind_of(call_id)}")
+    key = _CALL_KINDS[tag]
+    name = _name(inner, f".{tag}")
+    arguments = inner.get(key)
+    outer, inside = tuple(raw), tuple(inner)
+    form = "" if inside == ("name", key) else _SEPARATOR.join(inside)
+    known = {tag}  # the inner object is described by the form
+    if call_id is not None:
+        known.add("id")
+    if kind == tag:
+        known.add("type")
+    rest = [(word, take(value)) for word, value in raw.items() if word not in known]
+    rest += [(f"{tag}.{word}", take(value)) for word, value in inner.items() if word not in ("name", key)]
+    shape = Wire(tag, outer, tuple(rest), form) if rest else wire(tag, outer, form)
+    return Call(call_id or "", name, arguments if arguments.__class__ is str else take(arguments), shape)
+
+
+def _name(inner: dict[str, Json], path: str) -> str:
+    try:
+        return string(inner, "name")
+    except ShapeError as error:
+        raise ShapeError(path + error.path, error.problem) from None
+
+
+def _parse_parts(raw: list[Json], take: Take) -> tuple[Block, ...]:
+    made: list[Block] = []
+    for place, part in enumerate(raw):
+        try:
+            made.append(_parse_part(part, take))
+        except ShapeError as error:
+            raise ShapeError(f".content[{place}]{error.path}", error.problem) from None
+    return tuple(made)
+
+
+def _parse_part(raw: Json, take: Take) -> Block:
+    if raw.__class__ is not dict:
+        raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
+    kind = raw.get("type")
+    if kind == "text":
+        text = raw.get("text")
+        if text.__class__ is not str:
+            raise ShapeError(".text", f"text is a string, not {kind_of(text)}")
+        return Text(text, wire("text", tuple(raw)) if len(raw) == 2 else shape_of(raw, "text", {"type", "text"}, take))
+    if kind.__class__ is not str:
+        raise ShapeError(".type", f"a part's type is a string, not {kind_of(kind)}")
+    if kind in _MEDIA:
+        return _parse_media(raw, kind, take)
+    if kind == "tool_use" and isinstance(raw.get("id"), str) and isinstance(raw.get("name"), str):
+        # some clients leave Anthropic's call beside their own; it is a call all the same
+        return Call(raw["id"], raw["name"], take(raw.get("input")), shape_of(raw, kind, {"type", "id", "name", "input"}, take))
+    return Opaque(kind, take(raw))
+
+
+def _parse_media(raw: dict[str, Json], kind: str, take: Take) -> Media:
+    source = raw.get(kind)
+    url = mime = data = None
+    if isinstance(source, dict):
+        url = source.get("url", source.get("file_id"))
+        data = source.get("data", source.get("file_data"))
+        if isinstance(source.get("format"), str):
+            mime = f"{_MEDIA[kind]}/{source['format']}"
+    elif isinstance(source, str):
+        url = source
+    if not isinstance(data, str):
+        data = None
+    for address in (url, data):
+        if isinstance(address, str) and address.startswith("data:"):
+            header, _, payload = address[5:].partition(",")
+            mime, data, url = header.partition(";")[0], payload, None
+            break
+    return Media(
+        _MEDIA[kind],
+        mime or "",
+        data,
+        url if isinstance(url, str) else None,
+        take(source),
+        shape_of(raw, kind, {"type", kind}, take),
+    )
+
+
+def render_message(message: Message, give: Take) -> dict[str, Json]:
+    """One message of the body, in a fresh dict."""
+    known: dict[str, Json] = {"role": message.wire.tag, "content": None, "tool_calls": []}
+    content = message.content
+    if isinstance(content, str):
+        known["content"] = content
+    elif message.role == "tool":
+        for result in content:  # there is exactly one
+            if isinstance(result, Result):
+                parts = result.content
+                known["tool_call_id"] = result.call_id
+                known["content"] = [_render_part(part, give) for part in parts] if isinstance(parts, tuple) else parts
+    else:
+        known.update(_render_blocks(content, message.wire.form, give))
+    return write(message.wire, known, give)
+
+
+def _render_blocks(blocks: tuple[Block, ...], form: str, give: Take) -> dict[str, Json]:
+    made: dict[str, Any] = {"tool_calls": []}
+    parts: list[Json] = []
+    for block in blocks:
+        if isinstance(block, Reasoning):
+            made[block.wire.tag] = block.text
+        elif isinstance(block, Call) and block.wire.tag == "function_call":
+            made["function_call"] = write(block.wire, {"name": block.name, "arguments": give(block.arguments)}, give)
+        elif isinstance(block, Call) and block.wire.tag in _CALL_KINDS:
+            made["tool_calls"].append(_render_call(block, give))
+        elif form == "string" and isinstance(block, Text):
+            made["content"] = block.text
+        else:
+            parts.append(_render_part(block, give))
+    if form == "list":
+        made["content"] = parts
+    return made
+
+
+def _render_call(call: Call, give: Take) -> dict[str, Json]:
+    tag = call.wire.tag
+    key = _CALL_KINDS[tag]
+    rest = dict(call.wire.rest)
+    inside = call.wire.form.split(_SEPARATOR) if call.wire.form else ("name", key)
+    known = {"name": call.name, key: give(call.arguments)}
+    inner = {name: give(rest[f"{tag}.{name}"]) if f"{tag}.{name}" in rest else known[name] for name in inside}
+    outer: dict[str, Json] = {"id": call.id, "type": tag, tag: inner}
+    return {name: give(rest[name]) if name in rest else outer[name] for name in call.wire.keys}
+
+
+def _render_part(block: Block, give: Take) -> Json:
+    if isinstance(block, Text):
+        return write(block.wire, {"type": "text", "text": block.text}, give)
+    if isinstance(block, Media):
+        return write(block.wire, {"type": block.wire.tag, block.wire.tag: give(block.source)}, give)
+    if isinstance(block, Call):
+        fields = {"type": block.wire.tag, "id": block.id, "name": block.name, "input": give(block.arguments)}
+        return write(block.wire, fields, give)
+    return give(block.value) if isinstance(block, Opaque) else None
