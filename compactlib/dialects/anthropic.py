@@ -58,10 +58,10 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
     """
     messages: list[Message] = []
     append = messages.append
-    index = place = -1
+    blocks: list[Block] | None = None  # those of the message being read
     try:
-        for index, item in enumerate(raw):
-            place = -1
+        for item in raw:
+            blocks = None
             if item.__class__ is not dict:
                 raise ShapeError("", f"a message is an object, not {kind_of(item)}")
             role = item.get("role")
@@ -69,18 +69,18 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
                 raise ShapeError(".role", f"a role is a string, not {kind_of(role)}")
             content = item.get("content")
             if content.__class__ is list:
-                blocks: list[Block] = []
-                for place, block in enumerate(content):
-                    blocks.append(_parse_block(block, take))
-                place = -1
+                blocks = []
+                for block in content:
+                    blocks.append(_parse_block(block, take))  # noqa: PERF401 - the list tells where an error stood
                 content = tuple(blocks)
+                blocks = None
             elif content.__class__ is not str:
                 raise ShapeError(".content", f"content is a string or a list of blocks, not {kind_of(content)}")
             keys = tuple(item)
             shape = wire(role, keys) if len(keys) == 2 else shape_of(item, role, _MESSAGE_KEYS, take)
             append(Message(_ROLES.get(role, "other"), content, shape))
     except ShapeError as error:
-        where = f"$.messages[{index}]" + (f".content[{place}]" if place >= 0 else "")
+        where = f"$.messages[{len(messages)}]" + (f".content[{len(blocks)}]" if blocks is not None else "")
         raise WireError(where + error.path, error.problem) from None
     return messages
 
@@ -128,8 +128,7 @@ def _parse_block(raw: Json, take: Take) -> Block:
             raise ShapeError(".text", f"text is a string, not {kind_of(text)}")
         return Text(text, wire("text", tuple(raw)) if len(raw) == 2 else shape_of(raw, "text", _FIELDS["text"], take))
     if kind == "tool_use":
-        shape = wire("tool_use", tuple(raw)) if len(raw) == 4 and "input" in raw else shape_of(raw, kind, _FIELDS["tool_use"], take)
-        return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape)
+        return _parse_call(raw, kind, take)
     if kind == "tool_result":
         return _parse_result(raw, kind, take)
     if kind.__class__ is not str:
@@ -146,10 +145,15 @@ def _parse_block(raw: Json, take: Take) -> Block:
     if kind in _MEDIA:
         return _parse_media(raw, kind, take)
     if kind in _CALLS:
-        return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape_of(raw, kind, _FIELDS["tool_use"], take))
+        return _parse_call(raw, kind, take)
     if kind.endswith("_tool_result") and raw.get("tool_use_id").__class__ is str:
         return _parse_result(raw, kind, take)
     return Opaque(kind, take(raw))
+
+
+def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
+    shape = shape_of(raw, kind, _FIELDS["tool_use"], take)
+    return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape)
 
 
 def _parse_result(raw: dict[str, Json], kind: str, take: Take) -> Result:
@@ -212,7 +216,8 @@ def _render_block(block: Block, give: Take) -> Json:
     if isinstance(block, Text):
         return write(block.wire, {"type": "text", "text": block.text}, give)
     if isinstance(block, Call):
-        return write(block.wire, {"type": block.wire.tag, "id": block.id, "name": block.name, "input": give(block.arguments)}, give)
+        fields = {"type": block.wire.tag, "id": block.id, "name": block.name, "input": give(block.arguments)}
+        return write(block.wire, fields, give)
     if isinstance(block, Result):
         content: Json = block.content
         if isinstance(content, tuple):
@@ -221,7 +226,8 @@ def _render_block(block: Block, give: Take) -> Json:
                 content = content[0]
         return write(block.wire, {"type": block.wire.tag, "tool_use_id": block.call_id, "content": content}, give)
     if isinstance(block, Reasoning):
-        return write(block.wire, {"type": block.wire.tag, "thinking": block.text, "signature": block.seal, "data": block.seal}, give)
+        fields = {"type": block.wire.tag, "thinking": block.text, "signature": block.seal, "data": block.seal}
+        return write(block.wire, fields, give)
     if isinstance(block, Media):
         return write(block.wire, {"type": block.wire.tag, "source": give(block.source)}, give)
     return give(block.value)

@@ -1,0 +1,534 @@
+"""
+How a conversation divides: turns, steps, attachments, frontier.
+
+What this is
+    One linear pass over the messages that says what each of them is
+    (`Kind`), which calls were answered, and where turns and steps begin and
+    end.  Whatever cuts, drops or shows messages works on this division.
+
+Rules it obeys
+    * Law L2.  A *step* is the smallest run of messages that begins at a model
+      message and is closed under "answers", "is called by", "belongs to the
+      same batch" and "is an attachment of".
+    * Law L3.  Only a *prompt*, a user-role message written by a person, begins
+      a turn.  An attachment, a result, a bridge, a harness message never does.
+    * Law L4.  A call is *pending* if it is unanswered, belongs to the last
+      model message, and nothing follows but results of its batch, their
+      attachments and harness messages.  Every other unanswered call is
+      *dangling*.
+    * Calls and results pair by position: a result answers the nearest earlier
+      unanswered call with its id, and no call that a person has since talked
+      past.  The same id in another turn never matters.
+
+How it works
+    *Image pseudo-messages.*  Several wire formats cannot hold an image in a
+    tool's result, so clients send it in a user message after the results.  It
+    is recognised by structure (user role, media, no words but known marker
+    texts, directly after results, perhaps with a bridge between) and, without
+    a marker, by its link to a result that lacks what it should hold.  Where
+    that is ambiguous the message is *not* a boundary; the other mistake would
+    tear a step apart.
+
+    *Harness texts* (reminders, output of the client's own commands, notes of
+    an interruption) are recognised by the tags and phrases that clients use.
+
+    Recognition removes boundaries, never protection: a person can type
+    ``<system-reminder>``.  `Division.last_person` therefore names the last
+    message that *could* be a person's (law L8).
+
+What is not here
+    Which cuts are legal (`cuts`) and whether a provider would accept the
+    conversation (`protocol`, which pairs calls by itself and shares no code
+    with this module).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from typing import Final
+
+from attrs import frozen
+
+from .model import Block, Call, Conversation, Media, Message, Origin, Result, Text
+
+__all__ = ["Division", "Kind", "Step", "Turn", "divide", "is_harness", "is_marker", "is_placeholder", "turns"]
+
+
+class Kind(enum.Enum):
+    """What a message is, in the words of the design."""
+
+    SYSTEM = "system"
+    PROMPT = "prompt"
+    PROMPT_TEXT = "prompt-text"
+    """A person's words between two results of one batch: no boundary, and kept like a prompt."""
+    MODEL = "model"
+    RESULT = "result"
+    """Holds results; perhaps a person's words or reminders beside them."""
+    ATTACHMENT = "attachment"
+    HARNESS = "harness"
+    SUMMARY = "summary"
+    PIN = "pin"
+    REMINDER = "reminder"
+    PREAMBLE = "preamble"
+    """A harness message before the first prompt: environment, instruction files."""
+    OTHER = "other"
+    """Of unknown origin: no boundary, and kept as if a person had written it."""
+
+
+@frozen
+class Step:
+    """Messages ``start`` to ``stop`` (half-open): a model message, its results, their attachments."""
+
+    start: int
+    stop: int
+
+
+@frozen
+class Turn:
+    """Messages ``start`` to ``stop`` (half-open): a prompt and the steps it led to."""
+
+    start: int
+    stop: int
+    steps: tuple[Step, ...]
+
+
+@frozen
+class Division:
+    """
+    How the messages of one conversation divide.  Indices are positions in `Conversation.messages`.
+
+    Attributes:
+        kinds: what each message is.
+        turns: from the first prompt to the end, without gaps.
+        steps: all steps, also those before the first prompt.
+        pending: unanswered calls of the frontier, as (message, ordinal among its client calls).
+        dangling: all other unanswered calls, likewise.
+        head_stop: where the head and the preamble end: the first prompt or model message.
+        current_turn: the last prompt, or `head_stop` if there is none.
+        last_person: the last message that could be a person's, if any.
+    """
+
+    kinds: tuple[Kind, ...]
+    turns: tuple[Turn, ...]
+    steps: tuple[Step, ...]
+    pending: tuple[tuple[int, int], ...]
+    dangling: tuple[tuple[int, int], ...]
+    head_stop: int
+    current_turn: int
+    last_person: int | None
+
+
+_BY_ORIGIN: Final = {
+    Origin.HUMAN: Kind.PROMPT,
+    Origin.MODEL: Kind.MODEL,
+    Origin.TOOL: Kind.RESULT,
+    Origin.ATTACHMENT: Kind.ATTACHMENT,
+    Origin.HARNESS: Kind.HARNESS,
+    Origin.SYSTEM: Kind.SYSTEM,
+    Origin.SUMMARY: Kind.SUMMARY,
+    Origin.PIN: Kind.PIN,
+    Origin.REMINDER: Kind.REMINDER,
+    Origin.ACK: Kind.HARNESS,
+    Origin.UNKNOWN: Kind.OTHER,
+}
+
+# What clients write before media that a result could not hold, lower case.
+_MARKERS: Final = (
+    "attached image(s) from tool result:",
+    "attached media from tool result:",
+    "tool result image:",
+    "[image from tool result]",
+    "[image from tool]",
+)
+_MARKER_PREFIXES: Final = ("this is file ", "[image: ", "[image from tool")
+# What they leave in the result instead.
+_PLACEHOLDERS: Final = ("(see attached image", "(see following user message", "see file ", "[see attached")
+_BRIDGES: Final = frozenset(
+    {
+        "ok",
+        ".",
+        "ok, i understand.",
+        "understood.",
+        "i have processed the tool results.",
+        "binary content received. proceeding with analysis.",
+    }
+)
+_MEDIA_TOOLS: Final = ("read", "view", "image", "screenshot", "photo", "picture", "browser", "render", "plot", "pdf", "fetch")
+# Elements and notes that clients put into user messages by themselves.
+_HARNESS_TAGS: Final = frozenset(
+    {
+        "bash-input",
+        "bash-stderr",
+        "bash-stdout",
+        "command-args",
+        "command-contents",
+        "command-message",
+        "command-name",
+        "environment_context",
+        "environment_details",
+        "ide_diagnostics",
+        "ide_opened_file",
+        "ide_selection",
+        "local-command-caveat",
+        "local-command-stderr",
+        "local-command-stdout",
+        "permissions",
+        "skills_instructions",
+        "system-reminder",
+        "system_notice",
+        "task-notification",
+        "turn_aborted",
+        "user-memory-input",
+        "user_instructions",
+        "user-prompt-submit-hook",
+    }
+)
+_HARNESS_NOTES: Final = (
+    "[request interrupted by user",
+    "[tool execution was interrupted",
+    "caveat: the messages below were generated by the user while running local commands",
+    "this session is being continued from a previous conversation that ran out of context",
+)
+# No harness text and no marker begins with these, so most prompts need no closer look.
+_PLAIN_STARTS: Final = frozenset("abdefghijklmnopqrsuvwxyzABDEFGHIJKLMNOPQRSUVWXYZ0123456789")
+_LONGEST_TAG: Final = max(map(len, _HARNESS_TAGS))
+
+
+def is_harness(text: str) -> bool:
+    """
+    Whether *text* is nothing but what a client writes into user messages by itself.
+
+    >>> is_harness("<system-reminder>3 todos left</system-reminder>")
+    True
+    >>> is_harness("<system-reminder>3 todos left</system-reminder> and fix the tests")
+    False
+    """
+    at, stop = 0, len(text)
+    while True:
+        while at < stop and text[at].isspace():
+            at += 1
+        if at == stop:
+            return True
+        if text[at] == "<":
+            end = at + 1
+            while end < stop and end - at <= _LONGEST_TAG and (text[end].isalnum() or text[end] in "-_"):
+                end += 1
+            tag = text[at + 1 : end].lower()
+            closing = text.find(f"</{text[at + 1 : end]}>", end) if tag in _HARNESS_TAGS else -1
+            if closing < 0:
+                return False
+            at = closing + len(tag) + 3
+        else:
+            return text[at : at + 100].lower().startswith(_HARNESS_NOTES)
+
+
+def is_marker(text: str) -> bool:
+    """Whether *text* is what a client writes before media that a result could not hold."""
+    if len(text) > 200:
+        return False
+    words = text.strip().lower()
+    return not words or words in _MARKERS or words.startswith(_MARKER_PREFIXES)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a result's *text* says that what it should hold stands elsewhere, or says nothing."""
+    words = text[:200].strip().lower()
+    return not words or words.startswith(_PLACEHOLDERS)
+
+
+def divide(conversation: Conversation) -> Division:
+    """
+    Say what each message is and where turns and steps begin and end.
+
+    The cost is linear in the number of blocks.
+
+    >>> from compactlib.dialects import parse
+    >>> division = divide(parse([
+    ...     {"role": "user", "content": "list the files"},
+    ...     {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "ls", "input": {}}]},
+    ...     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "a.py"}]},
+    ...     {"role": "assistant", "content": "There is one."},
+    ... ], dialect="anthropic"))
+    >>> [kind.value for kind in division.kinds], division.steps
+    (['prompt', 'model', 'result', 'model'], (Step(start=1, stop=3), Step(start=3, stop=4)))
+    """
+    messages = conversation.messages
+    kinds: list[Kind] = []
+    pairing = _Pairing()
+    person: int | None = None
+    for position, message in enumerate(messages):
+        role = message.role
+        if role == "model":
+            kinds.append(Kind.MODEL)
+            if message.content.__class__ is not str:
+                pairing.calls(position, message)
+            elif pairing.passed:
+                pairing.give_up()
+        elif role == "user" or role == "tool":
+            kind, certain = _user_kind(position, message, kinds, messages, pairing)
+            kinds.append(kind)
+            if not certain:
+                person = position
+        else:
+            kinds.append(Kind.OTHER if role == "other" else Kind.SYSTEM)
+    _join_attachments(kinds, messages, pairing)
+    inside = pairing.inside(len(messages))
+    for position, kind in enumerate(kinds):
+        if kind is Kind.PROMPT and inside[position]:
+            kinds[position] = Kind.PROMPT_TEXT
+    return _assemble(messages, kinds, inside, pairing, person)
+
+
+class _Pairing:
+    """Which calls are open, and which stretches of messages they hold together."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, list[tuple[int, deque[int]]]] = {}
+        self.links: list[tuple[int, int]] = []  # (message of the call, message of its result)
+        self.given_up: list[tuple[int, int]] = []
+        self.server: dict[str, int] = {}
+        self.passed = False
+        """Whether a person has spoken while calls were open."""
+        self.latest = -1
+        """The last model message with client calls."""
+
+    def calls(self, position: int, message: Message) -> None:
+        """A model message: note its calls."""
+        if self.passed:
+            self.give_up()
+        ordinal = 0
+        for call in message.content:
+            if not isinstance(call, Call):
+                continue
+            if not call.is_client:
+                self.server[call.id] = position
+                continue
+            self.latest = position
+            groups = self.open.setdefault(call.id, [])
+            if groups and groups[-1][0] == position:
+                groups[-1][1].append(ordinal)
+            else:
+                groups.append((position, deque((ordinal,))))
+            ordinal += 1
+            if call.wire.rest:
+                caller = call.wire.get("caller")  # a program run by the provider made this call
+                origin = self.server.get(caller.get("tool_id", "")) if isinstance(caller, dict) else None
+                if origin is not None and origin != position:
+                    self.links.append((origin, position))
+
+    def answer(self, position: int, call_id: str) -> None:
+        """A result: close the nearest open call of its id."""
+        groups = self.open.get(call_id)
+        if not groups:
+            return
+        start, ordinals = groups[-1]
+        ordinals.popleft()
+        if not ordinals:
+            groups.pop()
+            if not groups:
+                del self.open[call_id]
+        self.links.append((start, position))
+
+    def give_up(self) -> None:
+        """A person spoke and the model went on: what is open stays unanswered."""
+        self.given_up.extend(self.unanswered())
+        self.open.clear()
+        self.passed = False
+
+    def unanswered(self) -> list[tuple[int, int]]:
+        return [(start, ordinal) for groups in self.open.values() for start, ordinals in groups for ordinal in ordinals]
+
+    def inside(self, length: int) -> list[bool]:
+        """For each position whether a link spans it, so that nothing may begin there."""
+        change = [0] * (length + 1)
+        for start, stop in self.links:
+            change[start + 1] += 1
+            change[stop + 1] -= 1
+        depth = 0
+        spanned = []
+        for step in change[:length]:
+            depth += step
+            spanned.append(depth > 0)
+        return spanned
+
+
+def _user_kind(
+    position: int, message: Message, kinds: list[Kind], messages: tuple[Message, ...], pairing: _Pairing
+) -> tuple[Kind, bool]:
+    """What a user-role or tool message is, and whether it is certain that no person wrote it."""
+    content = message.content
+    if not isinstance(content, str):
+        has_results = has_words = False
+        for block in content:
+            if isinstance(block, Result) and block.is_client:
+                has_results = True
+                pairing.answer(position, block.call_id)
+            else:
+                has_words = True
+        if has_results:
+            return Kind.RESULT, not has_words or _stated(message)
+    origin = message.origin
+    if origin is not None:
+        kind = _kind_of(origin)
+        certain = kind not in (Kind.PROMPT, Kind.OTHER)
+    elif isinstance(content, str):
+        kind = Kind.PROMPT if content[:1] in _PLAIN_STARTS else _words_kind((content,), position, kinds, messages)
+        certain = False
+    else:
+        kind, certain = _block_kind(message, position, kinds, messages)
+    if kind is Kind.PROMPT and pairing.open:
+        pairing.passed = True
+    return kind, certain
+
+
+def _stated(message: Message) -> bool:
+    """Whether somebody said of each block that no person wrote it."""
+    origin = message.origin
+    if origin is None:
+        return False
+    return Origin.HUMAN not in (origin if isinstance(origin, tuple) else (origin,))
+
+
+def _kind_of(origin: Origin | tuple[Origin, ...]) -> Kind:
+    if not isinstance(origin, tuple):
+        return _BY_ORIGIN[origin]
+    if Origin.HUMAN in origin:
+        return Kind.PROMPT
+    return _BY_ORIGIN[origin[0]] if origin else Kind.HARNESS
+
+
+def _words_kind(texts: tuple[str, ...], position: int, kinds: list[Kind], messages: tuple[Message, ...]) -> Kind:
+    """A message of nothing but words."""
+    if all(map(is_harness, texts)):
+        return Kind.HARNESS
+    if texts and all(map(is_marker, texts)) and any(text.strip() for text in texts):
+        return Kind.ATTACHMENT  # the media are gone, the marker is left
+    return Kind.PROMPT
+
+
+def _block_kind(message: Message, position: int, kinds: list[Kind], messages: tuple[Message, ...]) -> tuple[Kind, bool]:
+    """A message of blocks without results: prompt, attachment or harness, and whether that is certain."""
+    texts = tuple(block.text for block in message.blocks if isinstance(block, Text))
+    media = sum(isinstance(block, Media) for block in message.blocks)
+    if not media:
+        return _words_kind(texts, position, kinds, messages), False
+    if all(map(is_marker, texts)):
+        marked = any(text.strip() for text in texts)
+        run = _after_results(position, kinds, messages)
+        if run or _follows_attachment(position, kinds):
+            # a marker, or a result that lacks what this message holds, makes it certain
+            return Kind.ATTACHMENT, marked or media <= _lacking(run, messages)
+        if marked:
+            return Kind.ATTACHMENT, False  # its results were cut away
+    return Kind.PROMPT, False
+
+
+def _after_results(position: int, kinds: list[Kind], messages: tuple[Message, ...]) -> range:
+    """The run of results directly before *position*, perhaps with one bridge between; empty if there is none."""
+    stop = position
+    if stop and kinds[stop - 1] is Kind.MODEL and _is_bridge(messages[stop - 1]):
+        stop -= 1
+    start = stop
+    while start and kinds[start - 1] is Kind.RESULT:
+        start -= 1
+    return range(start, stop)
+
+
+def _follows_attachment(position: int, kinds: list[Kind]) -> bool:
+    """Whether the message before is an attachment: some clients send one message for each picture."""
+    return position > 0 and kinds[position - 1] is Kind.ATTACHMENT
+
+
+def _is_bridge(message: Message) -> bool:
+    """A model message that some client invents between results and media."""
+    blocks: tuple[Block, ...] = message.blocks
+    return all(isinstance(block, Text) for block in blocks) and message.text.strip().lower() in _BRIDGES
+
+
+def _lacking(run: range, messages: tuple[Message, ...]) -> int:
+    """How many results of the run lack media that they could have held."""
+    names: dict[str, str] = {}
+    if run.start:
+        names = {call.id: call.name.lower() for call in messages[run.start - 1].calls}
+    count = 0
+    for position in run:
+        for result in messages[position].results:
+            if any(isinstance(block, Media) for block in result.blocks):
+                continue
+            name = names.get(result.call_id, "")
+            count += is_placeholder(result.text) or any(word in name for word in _MEDIA_TOOLS)
+    return count
+
+
+def _join_attachments(kinds: list[Kind], messages: tuple[Message, ...], pairing: _Pairing) -> None:
+    """A bridge between results and their attachment belongs to the step of the results."""
+    for position, kind in enumerate(kinds):
+        if kind is Kind.ATTACHMENT and position > 1 and kinds[position - 1] is Kind.MODEL and _is_bridge(messages[position - 1]):
+            pairing.links.append((position - 2, position))
+
+
+def _assemble(
+    messages: tuple[Message, ...], kinds: list[Kind], inside: list[bool], pairing: _Pairing, person: int | None
+) -> Division:
+    length = len(messages)
+    starts = [
+        position
+        for position, kind in enumerate(kinds)
+        if (kind is Kind.MODEL or kind is Kind.PROMPT) and not inside[position]
+    ]
+    head_stop = starts[0] if starts else length
+    for position in range(head_stop):
+        if kinds[position] in (Kind.HARNESS, Kind.OTHER, Kind.ATTACHMENT):
+            kinds[position] = Kind.PREAMBLE
+    steps: list[Step] = []
+    turns: list[Turn] = []
+    opened = -1  # the prompt of the turn being read
+    first_step = 0
+    for place, start in enumerate(starts):
+        if kinds[start] is Kind.PROMPT:
+            if opened >= 0:
+                turns.append(Turn(opened, start, tuple(steps[first_step:])))
+            opened, first_step = start, len(steps)
+        else:
+            stop = starts[place + 1] if place + 1 < len(starts) else length
+            steps.append(Step(start, stop))
+    if opened >= 0:
+        turns.append(Turn(opened, length, tuple(steps[first_step:])))
+    pending, dangling = _frontier(messages, kinds, pairing)
+    return Division(
+        tuple(kinds), tuple(turns), tuple(steps), pending, dangling, head_stop, opened if opened >= 0 else head_stop, person
+    )
+
+
+def _frontier(
+    messages: tuple[Message, ...], kinds: list[Kind], pairing: _Pairing
+) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+    """The unanswered calls, pending and dangling."""
+    left = pairing.unanswered()
+    last = len(kinds) - 1
+    while last >= 0 and kinds[last] is not Kind.MODEL:
+        kind = kinds[last]
+        if kind is Kind.RESULT:
+            passed = any(isinstance(block, Text) and not is_harness(block.text) for block in messages[last].blocks)
+        else:
+            passed = kind not in (Kind.ATTACHMENT, Kind.HARNESS, Kind.SYSTEM)
+        last = -1 if passed else last - 1
+    pending = tuple(call for call in left if call[0] == last)
+    dangling = tuple(sorted(pairing.given_up + [call for call in left if call[0] != last]))
+    return pending, dangling
+
+
+def turns(conversation: Conversation) -> tuple[Turn, ...]:
+    """
+    The turns of a conversation, in the indices of the wire.
+
+    They cover everything from the first prompt to the end without gaps; what
+    stands before is the head.
+    """
+    at = conversation.wire_index
+
+    def step(part: Step) -> Step:
+        return Step(at(part.start), at(part.stop))
+
+    return tuple(Turn(at(turn.start), at(turn.stop), tuple(map(step, turn.steps))) for turn in divide(conversation).turns)
