@@ -371,6 +371,8 @@ class Conversation:
         fused: half-open range of messages that are one message on the wire.
             Only the head of a compacted conversation is ever fused, so this is
             ``(0, 0)`` for everything else.
+        settled: how many messages it had when a compaction made it; while it
+            has as many, there is nothing new to compact (law L17).
     """
 
     dialect: str
@@ -379,6 +381,7 @@ class Conversation:
     tools: tuple[Tool, ...] = ()
     envelope: Envelope = Envelope()
     fused: tuple[int, int] = (0, 0)
+    settled: int = 0
 
     @property
     def length(self) -> int:

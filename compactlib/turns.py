@@ -52,7 +52,7 @@ from attrs import frozen
 
 from .model import Block, Call, Conversation, Media, Message, Origin, Result, Text
 
-__all__ = ["Division", "Kind", "Step", "Turn", "divide", "is_harness", "is_marker", "is_placeholder", "turns"]
+__all__ = ["Division", "Kind", "Step", "Turn", "divide", "is_harness", "is_marker", "is_placeholder", "origins", "turns"]
 
 
 class Kind(enum.Enum):
@@ -133,6 +133,20 @@ _BY_ORIGIN: Final = {
     Origin.UNKNOWN: Kind.OTHER,
 }
 
+_ORIGINS: Final = {
+    Kind.SYSTEM: Origin.SYSTEM,
+    Kind.PROMPT: Origin.HUMAN,
+    Kind.PROMPT_TEXT: Origin.HUMAN,
+    Kind.MODEL: Origin.MODEL,
+    Kind.RESULT: Origin.HUMAN,  # of what stands beside the results
+    Kind.ATTACHMENT: Origin.ATTACHMENT,
+    Kind.HARNESS: Origin.HARNESS,
+    Kind.SUMMARY: Origin.SUMMARY,
+    Kind.PIN: Origin.PIN,
+    Kind.REMINDER: Origin.REMINDER,
+    Kind.PREAMBLE: Origin.HARNESS,
+    Kind.OTHER: Origin.UNKNOWN,
+}
 # What clients write before media that a result could not hold, lower case.
 _MARKERS: Final = (
     "attached image(s) from tool result:",
@@ -373,7 +387,7 @@ def _user_kind(
         kind = _kind_of(origin)
         certain = kind not in (Kind.PROMPT, Kind.OTHER)
     elif isinstance(content, str):
-        kind = Kind.PROMPT if content[:1] in _PLAIN_STARTS else _words_kind((content,), position, kinds, messages)
+        kind = Kind.PROMPT if content[:1] in _PLAIN_STARTS else _words_kind((content,))
         certain = False
     else:
         kind, certain = _block_kind(message, position, kinds, messages)
@@ -398,7 +412,7 @@ def _kind_of(origin: Origin | tuple[Origin, ...]) -> Kind:
     return _BY_ORIGIN[origin[0]] if origin else Kind.HARNESS
 
 
-def _words_kind(texts: tuple[str, ...], position: int, kinds: list[Kind], messages: tuple[Message, ...]) -> Kind:
+def _words_kind(texts: tuple[str, ...]) -> Kind:
     """A message of nothing but words."""
     if all(map(is_harness, texts)):
         return Kind.HARNESS
@@ -412,7 +426,7 @@ def _block_kind(message: Message, position: int, kinds: list[Kind], messages: tu
     texts = tuple(block.text for block in message.blocks if isinstance(block, Text))
     media = sum(isinstance(block, Media) for block in message.blocks)
     if not media:
-        return _words_kind(texts, position, kinds, messages), False
+        return _words_kind(texts), False
     if all(map(is_marker, texts)):
         marked = any(text.strip() for text in texts)
         run = _after_results(position, kinds, messages)
@@ -473,9 +487,7 @@ def _assemble(
 ) -> Division:
     length = len(messages)
     starts = [
-        position
-        for position, kind in enumerate(kinds)
-        if (kind is Kind.MODEL or kind is Kind.PROMPT) and not inside[position]
+        position for position, kind in enumerate(kinds) if (kind is Kind.MODEL or kind is Kind.PROMPT) and not inside[position]
     ]
     head_stop = starts[0] if starts else length
     for position in range(head_stop):
@@ -517,6 +529,38 @@ def _frontier(
     pending = tuple(call for call in left if call[0] == last)
     dangling = tuple(sorted(pairing.given_up + [call for call in left if call[0] != last]))
     return pending, dangling
+
+
+def origins(message: Message, kind: Kind) -> tuple[Origin, ...]:
+    """
+    Where each block of a message came from: as stated, else as its kind and its words tell.
+
+    >>> from compactlib.dialects import parse
+    >>> [message] = parse([{"role": "user", "content": [
+    ...     {"type": "text", "text": "<system-reminder>3 todos</system-reminder>"},
+    ...     {"type": "text", "text": "fix the tests"},
+    ... ]}], dialect="anthropic").messages
+    >>> [origin.value for origin in origins(message, Kind.PROMPT)]
+    ['harness', 'human']
+    """
+    stated = message.origin
+    blocks = message.blocks
+    if isinstance(stated, Origin):
+        return (stated,) * len(blocks)
+    if stated is not None and len(stated) == len(blocks):
+        return stated
+    by_kind = _ORIGINS[kind]
+    found = []
+    for block in blocks:
+        if isinstance(block, Result):
+            found.append(Origin.TOOL)
+        elif by_kind is Origin.HUMAN and isinstance(block, Text) and is_harness(block.text):
+            found.append(Origin.HARNESS)
+        elif kind is Kind.RESULT and isinstance(block, Media):
+            found.append(Origin.ATTACHMENT)
+        else:
+            found.append(by_kind)
+    return tuple(found)
 
 
 def turns(conversation: Conversation) -> tuple[Turn, ...]:

@@ -28,11 +28,11 @@ from attrs import evolve
 
 from ..errors import WireError
 from ..model import Conversation, Envelope, Json, Message, Origin
+from ..protocol.profiles import profile_named
 from ..summaries.head import recognise
 from .reading import copy_json, dumps, loads
 from .shapes import Take, kind_of
 
-_FUSE: Any = {"anthropic": "yes", "openai-chat": "no"}  # TEMP
 __all__ = ["DIALECTS", "parse", "render"]
 
 DIALECTS: Final = {"anthropic": "anthropic", "openai-chat": "openai_chat"}
@@ -113,7 +113,7 @@ def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Or
             elif key == "tools":
                 tools = module.parse_tools(value)
         fields = tuple(copied)
-    found, fused = recognise(messages, fuse=_FUSE[dialect])
+    found, fused = recognise(messages, fuse=profile_named(dialect).fuse)
     envelope = Envelope(kind, fields)  # type: ignore[arg-type]  # one of four names, see above
     return Conversation(dialect, found, system, tools, envelope, fused)
 

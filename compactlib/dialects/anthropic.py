@@ -71,7 +71,7 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             if content.__class__ is list:
                 blocks = []
                 for block in content:
-                    blocks.append(_parse_block(block, take))  # noqa: PERF401 - the list tells where an error stood
+                    blocks.append(_parse_block(block, take))
                 content = tuple(blocks)
                 blocks = None
             elif content.__class__ is not str:

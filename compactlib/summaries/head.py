@@ -172,9 +172,7 @@ def user_message(blocks: Sequence[Block], origin: Origin, *, form: str) -> Messa
     return Message("user", tuple(blocks), wire("user", keys, "list" if form else ""), origin)
 
 
-def recognise(
-    messages: Sequence[Message], *, fuse: Literal["yes", "text", "no"]
-) -> tuple[tuple[Message, ...], tuple[int, int]]:
+def recognise(messages: Sequence[Message], *, fuse: Literal["yes", "text", "no"]) -> tuple[tuple[Message, ...], tuple[int, int]]:
     """
     Give the head of a conversation that was compacted before its origins back.
 

@@ -65,7 +65,7 @@ What you must not do
 How to write
 - Copy identifiers letter for letter: paths, names, ids, hashes, versions, numbers with their units, addresses, commands,
   error texts. Keep with each the clause that says what it is or what it is for.
-- Finished means that the result is shown. Say plainly what was begun and is unfinished, what failed, and what nobody tried.
+- Finished means that the result is shown. Say plainly what was begun and is unfinished, and what failed.
 - Later beats earlier. Where something was corrected or changed, give the last state, and the one before it if that matters.
 - Leave out greetings, praise, detours that led nowhere and taught nothing, and whatever the agent can read again in a file.""",
     "previous": """\
@@ -101,6 +101,7 @@ The form
   the next step, unfinished work, identifiers and errors are the last to go.
 
 {sections}""",
+    "again": "Your reply to this was not taken: {why}. Write it once more, without that fault.",
     "language": "Write the items in {language}; headings and copied text stay as they are.",
     "language-same": "Write the items in the language the person uses; headings and copied text stay as they are.",
 }

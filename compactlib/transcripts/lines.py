@@ -139,7 +139,7 @@ def read_content(data: bytes) -> Content:
     problems: list[Problem] = []
     budget = _Budget(data)
     for number, raw, is_last in _numbered(data):
-        for value in _read_line(number, raw, problems, is_last):
+        for value in _read_line(number, raw, problems, is_last=is_last):
             if isinstance(value, dict):
                 budget.spend(number, value)
                 lines.append(Line(number, value))
@@ -177,7 +177,7 @@ def _numbered(data: bytes) -> Iterator[tuple[int, bytes, bool]]:
         start = stop + 1 if stop >= 0 else size
 
 
-def _read_line(number: int, raw: bytes, problems: list[Problem], is_last: bool) -> Iterator[Json]:
+def _read_line(number: int, raw: bytes, problems: list[Problem], *, is_last: bool) -> Iterator[Json]:
     """The values on one line: one for a healthy line, and whatever can be saved of a broken one."""
     text = raw.strip(_BLANK)
     if len(text) < len(raw) and b"\0" in raw:

@@ -39,9 +39,10 @@ FORMATS: Final = ("claude-code", "pi", "anthropic", "openai-chat")
 _Object: TypeAlias = dict[str, Json]
 _Signature: TypeAlias = Callable[[_Object], bool]
 
-_CLAUDE_BOOKKEEPING: Final = frozenset(
-    {"file-history-snapshot", "queue-operation", "ai-title", "custom-title", "last-prompt", "agent-name", "permission-mode", "pr-link"}
-)
+_CLAUDE_BOOKKEEPING: Final = frozenset({
+    "agent-name", "ai-title", "custom-title", "file-history-snapshot", "last-prompt", "permission-mode", "pr-link",
+    "queue-operation",
+})  # fmt: skip
 _PI_ROLES: Final = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage"})
 
 
@@ -54,7 +55,7 @@ def _is_claude_code(value: _Object) -> bool:
     if "parentUuid" in value or ("uuid" in value and "sessionId" in value):
         return True
     if kind in ("user", "assistant") and isinstance(value.get("message"), dict):
-        return "message" in value and "payload" not in value
+        return "payload" not in value
     return kind in _CLAUDE_BOOKKEEPING or (kind == "summary" and "leafUuid" in value)
 
 
@@ -63,7 +64,7 @@ def _is_pi(value: _Object) -> bool:
     if kind == "session":
         return "payload" not in value and ("version" in value or "cwd" in value)
     message = value.get("message")
-    return kind == "message" and isinstance(message, dict) and message.get("role") in _PI_ROLES
+    return kind == "message" and isinstance(message, dict) and str(message.get("role")) in _PI_ROLES
 
 
 def _is_body(value: _Object) -> bool:
@@ -84,7 +85,8 @@ _READ: Final[tuple[tuple[str, _Signature], ...]] = (
 )
 
 _KNOWN: Final[tuple[tuple[str, _Signature], ...]] = (
-    ("a Codex rollout", lambda v: v.get("type") == "session_meta" or "record_type" in v or {"id", "instructions", "git"} <= v.keys()),
+    ("a Codex rollout", lambda v: v.get("type") == "session_meta" or "record_type" in v),
+    ("a Codex rollout", lambda v: {"id", "instructions", "git"} <= v.keys()),
     ("a Gemini CLI chat", lambda v: {"sessionId", "projectHash"} <= v.keys()),
     ("an ATIF trajectory", lambda v: str(v.get("schema_version", "")).startswith("ATIF")),
     ("a SWE-agent trajectory", lambda v: {"trajectory", "history"} <= v.keys()),
@@ -137,31 +139,16 @@ def _objects(content: Content) -> Iterable[_Object]:
             yield from (item for item in line.value if isinstance(item, dict))
 
 
-_ANTHROPIC_BLOCKS: Final = frozenset(
-    {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document", "mcp_tool_use", "container_upload"}
-)
-_ANTHROPIC_FIELDS: Final = frozenset({"system", "anthropic_version", "anthropic_beta", "stop_sequences", "top_k", "container"})
-_OPENAI_FIELDS: Final = frozenset(
-    {
-        "functions",
-        "function_call",
-        "n",
-        "seed",
-        "stop",
-        "stream_options",
-        "response_format",
-        "max_completion_tokens",
-        "reasoning_effort",
-        "logprobs",
-        "frequency_penalty",
-        "presence_penalty",
-        "parallel_tool_calls",
-        "modalities",
-        "store",
-    }
-)
-_OPENAI_ROLES: Final = frozenset({"tool", "function", "developer"})
-_OPENAI_PARTS: Final = frozenset({"image_url", "input_audio", "file", "refusal", "document_url", "video_url"})
+_ANTHROPIC_BLOCKS: Final = frozenset({
+    "container_upload", "document", "mcp_tool_use", "redacted_thinking", "server_tool_use", "thinking", "tool_result", "tool_use",
+})  # fmt: skip
+_ANTHROPIC_FIELDS: Final = frozenset({"anthropic_beta", "anthropic_version", "container", "stop_sequences", "system", "top_k"})
+_OPENAI_FIELDS: Final = frozenset({
+    "frequency_penalty", "function_call", "functions", "logprobs", "max_completion_tokens", "modalities", "n",
+    "parallel_tool_calls", "presence_penalty", "reasoning_effort", "response_format", "seed", "stop", "store", "stream_options",
+})  # fmt: skip
+_OPENAI_ROLES: Final = frozenset({"developer", "function", "tool"})
+_OPENAI_PARTS: Final = frozenset({"document_url", "file", "image_url", "input_audio", "refusal", "video_url"})
 
 
 def dialect_of(body: Json) -> str:
@@ -184,9 +171,11 @@ def dialect_of(body: Json) -> str:
     for message in messages if isinstance(messages, list) else ():
         if not isinstance(message, dict):
             continue
-        role, content = message.get("role"), message.get("content")
+        role, content = str(message.get("role")), message.get("content")
         has_system = has_system or role == "system"
-        if role in _OPENAI_ROLES or "tool_calls" in message or "function_call" in message or (role == "assistant" and content is None):
+        if role in _OPENAI_ROLES or "tool_calls" in message or "function_call" in message:
+            return "openai-chat"
+        if role == "assistant" and content is None:
             return "openai-chat"
         for block in content if isinstance(content, list) else ():
             kind = block.get("type") if isinstance(block, dict) else None

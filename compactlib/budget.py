@@ -1,0 +1,219 @@
+"""
+Window arithmetic: from a policy to the sizes of one compaction.
+
+What this is
+    `Policy` holds what a caller decides; `Sizes` what follows from it for one
+    conversation.  All numbers are integers, all in tokens, and all formulas
+    stand in `sizes`.
+
+Rules it obeys
+    * For every window of 4,000 tokens or more::
+
+          overhead + summary + max(extras, needed) + tail <= target < trigger < budget
+
+      and with a fixed overhead no size falls when the window grows.
+    * Nothing is sized for one window and used for another: shares have bounds,
+      and the bounds move with the window where they must.
+    * Every value a policy accepts has an effect; every other value is a
+      `PolicyError` that names the field.
+
+How it works
+    The *budget* is what a request may hold: the window less the reserve for
+    the answer.  Compaction starts above the *trigger*, three quarters of the
+    budget.  It aims at the *target*: three fifths of what the overhead leaves
+    of the trigger, so that a heavy system prompt does not squeeze out the
+    conversation.  The rest divides that *room* between the summary, the extras
+    (pins, preamble, reminders, retained prompts) and the tail.
+
+What is not here
+    Counting (`tokens`) and choosing (`cuts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+from attrs import field, frozen
+
+from .errors import PolicyError
+from .tokens import estimate
+
+__all__ = ["SMALLEST_SUMMARY_TOKENS", "Policy", "Sizes", "sizes"]
+
+SMALLEST_SUMMARY_TOKENS: Final = 256
+"""Room that any summary needs; what is left without it cannot be reduced further."""
+
+
+def _positive(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if value is not None and (value.__class__ is not int or value < 1):
+        raise PolicyError(attribute.name, f"a whole number above zero, not {value!r}")
+
+
+def _reserve(policy: Policy, attribute: Any, value: Any) -> None:
+    if value is not None and (value.__class__ is not int or not 0 <= value < policy.window_tokens):
+        window = policy.window_tokens
+        raise PolicyError(attribute.name, f"0 to {window - 1} for a window of {window}, not {value!r}")
+
+
+def _one_of(*choices: object) -> Callable[[Policy, Any, Any], None]:
+    def check(policy: Policy, attribute: Any, value: Any) -> None:
+        del policy
+        if value not in choices:
+            raise PolicyError(attribute.name, f"one of {', '.join(map(repr, choices))}, not {value!r}")
+
+    return check
+
+
+def _callable(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if not callable(value):
+        raise PolicyError(attribute.name, f"something that can be called, not {value!r}")
+
+
+def _boolean(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if value.__class__ is not bool:
+        raise PolicyError(attribute.name, f"True or False, not {value!r}")
+
+
+@frozen(kw_only=True)
+class Policy:
+    """
+    What the caller decides about compaction.
+
+    Attributes:
+        window_tokens: the model's window.
+        reserve_tokens: room kept for the answer; a quarter of the window, at
+            most 32,000, if not given.
+        trigger_tokens: whole-request size above which compaction starts.
+        target_tokens: whole-request size it aims for; an upper bound, not a
+            size to fill.
+        tail_tokens: largest size of the part kept verbatim.
+        step_cuts: whether a turn may be cut between its steps: ``when-needed``
+            (one prompt followed by hundreds of steps is normal) or ``never``.
+        retain_prompts: whether earlier prompts are quoted verbatim while they
+            fit (law L8).
+        auto: whether ``when="auto"`` may compact at all.
+        schema: the sections of the summary: ``full``, ``structured``,
+            ``anchored`` or ``brief``.
+        language: in which language to summarise; the conversation's own if
+            not given.
+        summariser_window_tokens: the window of the model that summarises, if
+            it is another one.
+        counter: counts the tokens of a text.
+
+    Raises:
+        PolicyError: on construction, for a value that is impossible or
+            contradicts another.
+
+    >>> Policy(window_tokens=200_000, reserve_tokens=200_000)
+    Traceback (most recent call last):
+        ...
+    compactlib.errors.PolicyError: reserve_tokens: 0 to 199999 for a window of 200000, not 200000
+    """
+
+    window_tokens: int = field(validator=_positive)
+    reserve_tokens: int | None = field(default=None, validator=_reserve)
+    trigger_tokens: int | None = field(default=None, validator=_positive)
+    target_tokens: int | None = field(default=None, validator=_positive)
+    tail_tokens: int | None = field(default=None, validator=_positive)
+    step_cuts: Literal["when-needed", "never"] = field(default="when-needed", validator=_one_of("when-needed", "never"))
+    retain_prompts: bool = field(default=True, validator=_boolean)
+    auto: bool = field(default=True, validator=_boolean)
+    schema: Literal["full", "structured", "anchored", "brief"] = field(
+        default="full", validator=_one_of("full", "structured", "anchored", "brief")
+    )
+    language: str | None = None
+    summariser_window_tokens: int | None = field(default=None, validator=_positive)
+    counter: Callable[[str], int] = field(default=estimate, validator=_callable)
+
+    def __attrs_post_init__(self) -> None:
+        known = sizes(self, overhead_tokens=0)
+        if self.trigger_tokens is not None and self.trigger_tokens >= known.budget:
+            raise PolicyError("trigger_tokens", f"below the budget of {known.budget}, not {self.trigger_tokens}")
+        if self.target_tokens is not None and self.target_tokens >= known.trigger:
+            raise PolicyError("target_tokens", f"below the trigger of {known.trigger}, not {self.target_tokens}")
+        if self.tail_tokens is not None and self.tail_tokens >= known.target:
+            raise PolicyError("tail_tokens", f"below the target of {known.target}, not {self.tail_tokens}")
+
+
+@frozen(kw_only=True)
+class Sizes:
+    """
+    What follows from a policy for one conversation, in tokens.
+
+    Attributes:
+        window, reserve, budget, trigger: as in `Policy`; ``budget = window - reserve``.
+        overhead: system prompt and tool schemas.
+        target: largest size of the whole request after compaction.
+        room: what the target leaves for messages.
+        summary: largest size of the summary.
+        extras: allowance for pins, preamble, reminders and retained prompts.
+        tail: largest size of the tail, the kept prompt of a step cut included;
+            zero or less when pins and reminders leave nothing.
+        min_gain: what a compaction has to save to be worth a lost cache.
+    """
+
+    window: int
+    reserve: int
+    budget: int
+    trigger: int
+    overhead: int
+    target: int
+    room: int
+    summary: int
+    extras: int
+    tail: int
+    min_gain: int
+
+    @property
+    def overhead_fits(self) -> bool:
+        """Whether the overhead leaves enough below the trigger for any conversation."""
+        return self.trigger - self.overhead >= self.budget // 16
+
+    @property
+    def asked_tokens(self) -> int:
+        """How long a summary the summariser is asked for: less than what is accepted."""
+        return self.summary - self.summary // 4
+
+
+def sizes(policy: Policy, *, overhead_tokens: int, needed_tokens: int = 0) -> Sizes:
+    """
+    The sizes of one compaction.
+
+    Args:
+        policy: what the caller decided.
+        overhead_tokens: what every request carries before the first message.
+        needed_tokens: the real size of pins, preamble and reminders, which are
+            kept even when they exceed the allowance.
+
+    >>> sizes(Policy(window_tokens=200_000, reserve_tokens=32_000), overhead_tokens=12_000).tail
+    33600
+    """
+    window = policy.window_tokens
+    reserve = min(32_000, window // 4) if policy.reserve_tokens is None else policy.reserve_tokens
+    budget = window - reserve
+    trigger = budget * 3 // 4 if policy.trigger_tokens is None else policy.trigger_tokens
+    below = max(trigger - overhead_tokens, 0)
+    room = below * 3 // 5
+    if policy.target_tokens is not None:
+        room = min(max(policy.target_tokens - overhead_tokens, 0), below)
+    summary = min(max(room // 5, SMALLEST_SUMMARY_TOKENS), room // 3, 16_000)
+    extras = min(room // 10, 16_000)
+    left = room - summary - max(extras, needed_tokens)
+    wish = min(max(budget // 5, 20_000), max(100_000, budget // 10)) if policy.tail_tokens is None else policy.tail_tokens
+    return Sizes(
+        window=window,
+        reserve=reserve,
+        budget=budget,
+        trigger=trigger,
+        overhead=overhead_tokens,
+        target=overhead_tokens + room,
+        room=room,
+        summary=summary,
+        extras=extras,
+        tail=min(wish, left),
+        min_gain=budget // 20,
+    )

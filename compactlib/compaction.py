@@ -1,0 +1,376 @@
+"""
+The algorithm: replace what is old by one summary, or leave everything as it is.
+
+What this is
+    `compaction` is a generator.  It yields `AskSummary` and is sent a reply,
+    and ends with an `Outcome`.  It calls no model, clock or network, so the
+    same code serves blocking and async callers, tests and the conformance
+    suite (`driving` has the two short loops that everybody needs).
+
+Rules it obeys
+    * Law L1.  The result is checked by the validator, which shares no code
+      with this module, before anybody sees it.
+    * Laws L2, L3.  It drops everything before one legal cut, and the cut is
+      chosen on sizes alone.
+    * Law L6.  Until the last line nothing has happened: every failure returns
+      the conversation that was passed in.
+    * Law L7.  From the cut on, the messages of the result are the same objects.
+    * Laws L12 to L14.  Nobody is asked when no answer could help; the result
+      is measured as assembled, and is smaller by what makes it worth while.
+
+How it works
+    The result is, in every dialect and for both kinds of cut::
+
+        system* preamble* pins? summary reminder* prompt? tail
+
+    with the prompt in its slot after a step cut, and at the beginning of the
+    tail after a turn cut.  So the last words before the kept steps are always
+    a person's, and no user-role text stands after the first kept step, which
+    several providers refuse.
+
+    *plan* (sizes, cut, what stands in the head) -> *ask* (one request, or
+    parts in order, each continuing the summary so far) -> *assemble* -> *verify*.
+
+What is not here
+    What a reply must be (`summaries.acceptance`), clearing and snipping, and
+    the live loop.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Multiset
+from collections.abc import Generator, Sequence
+from typing import Any, Literal, TypeAlias
+
+from attrs import asdict, evolve
+
+from .budget import Policy, sizes
+from .errors import PolicyError
+from .model import Conversation, Json, Origin, Text
+from .outcomes import AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
+from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, person_words, plan, text_form
+from .protocol.profiles import profile_named
+from .protocol.validator import check
+from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge
+from .summaries.head import Layout, user_message, write_summary
+from .summaries.rendering import SummaryRequest, again, continued, render_request
+from .summaries.schema import SCHEMA_VERSION, SCHEMAS
+from .text import segmenter
+from .tokens import Memo
+from .turns import Kind
+
+__all__ = ["Reply", "compaction"]
+
+Reply: TypeAlias = "str | Summary | SummaryFailed"
+"""What the engine is sent for an `AskSummary`."""
+
+
+def compaction(
+    conversation: Conversation,
+    policy: Policy,
+    *,
+    when: Literal["auto", "now"] = "auto",
+    focus: str | None = None,
+    pins: Sequence[Pin] = (),
+    reminders: Sequence[Reminder] = (),
+    previous: str | None = None,
+    run: str = "",
+) -> Generator[AskSummary, Reply, Outcome]:
+    """
+    Compact one conversation; see `compactlib.compact` for the arguments.
+
+    Yields:
+        `AskSummary`: to be answered by the reply (`str` or `Summary`), or by
+        `SummaryFailed`.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        PolicyError: an argument names something that is not there.
+    """
+    engine = _Engine(conversation, policy, when, run)
+    try:
+        memo = engine.memo
+        engine.before_tokens = before = memo.request(conversation)
+        known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
+        if when == "auto" and before <= known.trigger:
+            return engine.unchanged("below-trigger")
+        if when == "auto" and not policy.auto:
+            return engine.unchanged("auto-off")
+        if conversation.settled and conversation.settled == len(conversation.messages):
+            return engine.unchanged("nothing-new")
+        least_gain = 1 if when == "now" else known.min_gain
+        engine.plan = made = plan(
+            conversation, policy, memo, before, least_gain=least_gain, pins=pins, reminders=reminders, previous=previous
+        )
+        accepted = yield from _ask(engine, made, focus)
+        if isinstance(accepted, Rejected):
+            return engine.refused(f"summary-failed:{accepted.code.value}", accepted.why, made.irreducible)
+        return _finish(engine, made, accepted, least_gain)
+    except CannotPlanError as refusal:
+        return engine.refused(refusal.reason, refusal.why, refusal.irreducible)
+    except PolicyError as error:
+        if error.field not in ("counter", "reminders"):
+            raise
+        return engine.refused(f"callback:{error.field}", str(error), ())
+
+
+class _Engine:
+    """What one run remembers for its report."""
+
+    def __init__(self, conversation: Conversation, policy: Policy, when: str, run: str) -> None:
+        self.conversation = conversation
+        self.policy = policy
+        self.when = when
+        self.run = run
+        self.memo = Memo(policy.counter)
+        self.before_tokens = 0
+        self.plan: Plan | None = None
+        self.asked: list[dict[str, Json]] = []
+
+    def report(self, outcome: str, reason: str, after_tokens: int, **more: Json) -> dict[str, Json]:
+        """The account of this run; its keys are always the same."""
+        plan = self.plan
+        at = self.conversation.wire_index
+        return {
+            "outcome": outcome,
+            "reason": reason,
+            "run": self.run,
+            "when": self.when,
+            "dialect": self.conversation.dialect,
+            "before_tokens": self.before_tokens,
+            "after_tokens": after_tokens,
+            "sizes": None if plan is None else asdict(plan.sizes),
+            "cut": None
+            if plan is None
+            else {
+                "index": at(plan.choice.position),
+                "kind": plan.choice.kind,
+                "kept_prompt": None if plan.choice.prompt is None else at(plan.choice.prompt),
+                "tail_tokens": plan.choice.tail_tokens,
+                "why": plan.choice.why,
+            },
+            "dangling": 0 if plan is None else sum(call[0] < plan.choice.position for call in plan.division.dangling),
+            "pending": 0 if plan is None else len(plan.division.pending),
+            "asked": self.asked,
+            "schema": {"name": self.policy.schema, "version": SCHEMA_VERSION},
+            "segmentation": segmenter(),
+            "irreducible": [] if plan is None else as_json(plan.irreducible),
+            "dropped": [],
+            "summary": None,
+            "head": None,
+            **more,
+        }
+
+    def unchanged(self, reason: str) -> Unchanged:
+        report = self.report("unchanged", reason, self.before_tokens)
+        return Unchanged(conversation=self.conversation, reason=reason, before_tokens=self.before_tokens, report=report)
+
+    def refused(self, reason: str, why: str, irreducible: tuple[Part, ...]) -> Refused:
+        report = self.report("refused", reason, self.before_tokens, irreducible=as_json(irreducible), why=why)
+        return Refused(
+            conversation=self.conversation,
+            reason=reason,
+            why=why,
+            before_tokens=self.before_tokens,
+            report=report,
+            irreducible=irreducible,
+        )
+
+
+# --- Ask -------------------------------------------------------------------------------------------------------------
+
+
+def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary, Reply, Accepted | Rejected]:
+    """Ask for the summary, part by part; one part may be asked for again when its reply was too long."""
+    policy, counter = engine.policy, engine.memo.counter
+    schema = SCHEMAS[policy.schema]
+    own = counter(write_summary("", Layout(under_way=bool(plan.prompt))))
+    ceiling = max(plan.sizes.summary - own, 1)
+    window = policy.summariser_window_tokens or plan.sizes.window
+    context = "\n\n".join(person_words(message, Kind.PROMPT, verbatim=False) for message in plan.prompt)
+    requests = render_request(
+        plan.replaced,
+        schema=schema,
+        max_tokens=max(min(plan.sizes.asked_tokens, ceiling), 1),
+        budget_tokens=window,
+        counter=counter,
+        previous=plan.previous,
+        context=context,
+        focus=focus,
+        language=policy.language,
+        step_cut=bool(plan.prompt),
+        first=0,
+    )
+    if not requests:
+        why = f"not even a shortened transcript fits the summariser's window of {window}"
+        raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, plan.irreducible)
+    running = plan.previous
+    verdict: Accepted | Rejected | None = None
+    asked_again = False
+    for planned in requests:
+        request: SummaryRequest | None = planned
+        if planned.part > 1:
+            request = continued(planned, running, budget_tokens=window, counter=counter)
+        while request is not None:
+            reply = yield AskSummary(request)
+            verdict = _judge(engine, plan, request, reply, ceiling, running)
+            engine.asked.append(
+                {
+                    "part": request.part,
+                    "parts": request.parts,
+                    "attempt": request.attempt,
+                    "prompt_version": request.prompt_version,
+                    "verdict": "accepted" if isinstance(verdict, Accepted) else verdict.code.value,
+                }
+            )
+            if isinstance(verdict, Accepted):
+                running = verdict.body
+                break
+            if verdict.code is not Code.TOO_LONG or asked_again:
+                return verdict
+            asked_again = True
+            request = again(request, verdict.why)
+        if request is None:
+            why = f"the running summary leaves no room in the summariser's window of {window}"
+            raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, plan.irreducible)
+    if verdict is None:
+        raise CannotPlanError("irreducible", "there is nothing to show to a summariser", plan.irreducible)
+    return verdict
+
+
+def _judge(engine: _Engine, plan: Plan, request: SummaryRequest, reply: Reply, ceiling: int, running: str) -> Accepted | Rejected:
+    if isinstance(reply, SummaryFailed):
+        return Rejected(Code(reply.code), reply.why)
+    return judge(
+        reply,
+        request=request,
+        schema=SCHEMAS[engine.policy.schema],
+        ceiling_tokens=ceiling,
+        counter=engine.memo.counter,
+        previous=running,
+        replaced_has_prompt=bool(request.messages),
+        human_texts=plan.persons,
+    )
+
+
+# --- Assemble and verify ---------------------------------------------------------------------------------------------
+
+
+def _finish(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) -> Outcome:
+    conversation, memo = engine.conversation, engine.memo
+    body = accepted.body
+    made = _assemble(conversation, plan, body)
+    after = memo.request(made)
+    if engine.before_tokens - after < least_gain:
+        why = f"the result has {after} tokens, the input {engine.before_tokens}; at least {least_gain} have to be saved"
+        return engine.refused("summary-failed:not-smaller", why, plan.irreducible)
+    wrong = _new_violations(conversation, made, plan)
+    if wrong:
+        return engine.refused("internal-invalid", "; ".join(wrong[:5]), plan.irreducible)
+    at = conversation.wire_index
+    cut = plan.choice.position
+    gone = sum(map(memo.message, conversation.messages[:cut]))
+    dropped = (Dropped(0, at(cut), "summarise", gone),)
+    over = max(after - plan.sizes.target, 0)
+    reason = "above-target" if over else "target-met"
+    report = engine.report(
+        "compacted",
+        reason,
+        after,
+        dropped=[asdict(part) for part in dropped],
+        summary={
+            "tokens": memo.counter(body),
+            "moved": accepted.moved,
+            "reopened": accepted.reopened,
+            "escaped": accepted.escaped,
+            "replaced_messages": len(plan.replaced),
+            "had_previous": bool(plan.previous),
+        },
+        head={
+            "system": sum(map(memo.message, plan.system)),
+            "preamble": sum(map(memo.message, plan.preamble)),
+            "pins": sum(map(memo.message, plan.pins)),
+            "earlier_prompts": sum(memo.counter(block.text) for block in plan.earlier if isinstance(block, Text)),
+            "reminders": sum(map(memo.message, plan.reminders)),
+            "prompt": sum(map(memo.message, plan.prompt)),
+        },
+    )
+    return Compacted(
+        conversation=made,
+        reason=reason,
+        before_tokens=engine.before_tokens,
+        after_tokens=after,
+        first_changed=_first_changed(conversation, made),
+        report=report,
+        cut=at(cut),
+        kept_prompt=None if plan.choice.prompt is None else at(plan.choice.prompt),
+        dropped=dropped,
+        summary=body,
+        irreducible=plan.irreducible,
+        over_by_tokens=over,
+        fits=after <= plan.sizes.budget,
+        before=conversation,
+    )
+
+
+def _assemble(conversation: Conversation, plan: Plan, body: str) -> Conversation:
+    form = text_form(conversation)
+    layout = Layout(
+        pins=sum(len(message.blocks) for message in plan.pins),
+        earlier=len(plan.earlier),
+        reminders=len(plan.reminders),
+        under_way=bool(plan.prompt),
+    )
+    summary = user_message((Text(write_summary(body, layout)), *plan.earlier), Origin.SUMMARY, form=form)
+    head = (*plan.preamble, *plan.pins, summary, *plan.reminders)
+    tail = conversation.messages[plan.choice.position :]
+    before = (*plan.system, *plan.opaque)
+    messages = (*before, *head, *plan.prompt, *tail)
+    fused = (0, 0)
+    if profile_named(conversation.dialect).fuse == "yes":
+        stop = len(before) + len(head)
+        stop += stop < len(messages) and (bool(plan.prompt) or plan.choice.kind == "turn")
+        fused = (len(before), stop)
+    return evolve(conversation, messages=messages, fused=fused, settled=len(messages))
+
+
+def _new_violations(before: Conversation, after: Conversation, plan: Plan) -> list[str]:
+    """Violations of the result that the same rule did not have in the same message of the input (law L1)."""
+    mode: Literal["request", "history"] = "history" if plan.division.pending else "request"
+    found = [violation for violation in check(after, mode=mode) if violation.level != "info"]
+    if not found:
+        return []
+    known = Multiset((violation.rule, violation.index) for violation in check(before, mode=mode) if violation.level != "info")
+    came_from = {id(message): before.wire_index(at) for at, message in enumerate(before.messages)}
+    wrong = []
+    for violation in found:
+        sources: set[int | None] = {None}
+        if violation.index is not None:
+            first = after.position(violation.index)
+            last = after.position(violation.index + 1)
+            sources = {came_from.get(id(message)) for message in after.messages[first:last]}
+        match = next(((violation.rule, source) for source in sources if known[violation.rule, source] > 0), None)
+        if match is None:
+            wrong.append(f"{violation.rule} at message {violation.index}: {violation.message}")
+        else:
+            known[match] -= 1
+    return wrong
+
+
+def _first_changed(before: Conversation, after: Conversation) -> int:
+    """The least message of the input at which the rendered blocks differ (law L18)."""
+
+    def blocks(conversation: Conversation) -> list[tuple[int, Any]]:
+        return [
+            (conversation.wire_index(at), (message.role, type(block), getattr(block, "text", block)))
+            for at, message in enumerate(conversation.messages)
+            for block in message.blocks
+        ]
+
+    ours = blocks(before)
+    for (index, one), (_, other) in zip(ours, blocks(after), strict=False):
+        if one != other:
+            return index
+    return 0

@@ -1,0 +1,135 @@
+"""
+The two short loops around the engine: `compact` and `acompact`.
+
+What this is
+    `compaction` asks questions and is answered; these functions answer them by
+    calling the caller's summariser.
+
+Rules it obeys
+    * Law L6.  Any `Exception` of the summariser is a failed reply, and the
+      conversation comes back as it was.  What is no `Exception` (an interrupt,
+      a cancelled task) passes through, and nothing has been changed either.
+
+What is not here
+    Everything else: read `compaction`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, TypeAlias
+
+from .budget import Policy
+from .compaction import Reply, compaction
+from .model import Conversation
+from .outcomes import Outcome, SummaryFailed
+from .planning import Pin, Reminder
+from .summaries.acceptance import Summary
+from .summaries.extractive import Extractive
+from .summaries.rendering import SummaryRequest
+
+__all__ = ["AsyncSummarise", "Summarise", "acompact", "compact"]
+
+Summarise: TypeAlias = Callable[[SummaryRequest], "str | Summary"]
+"""Answers one request with the text of a summary; whatever it raises is a failed reply."""
+
+AsyncSummarise: TypeAlias = Callable[[SummaryRequest], "Awaitable[str | Summary]"]
+"""The same, awaited."""
+
+
+def compact(
+    conversation: Conversation,
+    policy: Policy,
+    *,
+    summarise: Summarise | None = None,
+    when: Literal["auto", "now"] = "auto",
+    focus: str | None = None,
+    pins: Sequence[Pin] = (),
+    reminders: Sequence[Reminder] = (),
+    previous: str | None = None,
+    run: str = "",
+) -> Outcome:
+    """
+    Make a conversation smaller, or say why not.
+
+    Everything before a cut is replaced by one summary; everything from the cut
+    on stays as it is.  Whatever goes wrong, the outcome holds the conversation
+    that was passed in (law L6).
+
+    Args:
+        conversation: what to compact.
+        policy: the window, and what else the caller decides.
+        summarise: answers a `SummaryRequest` with a text or a `Summary`; the
+            extractive summariser, which needs no model, if left out.
+        when: ``auto`` honours the trigger, ``now`` does not.
+        focus: what the summary is to pay attention to.
+        pins: messages or blocks that stay verbatim, by their place on the wire.
+        reminders: texts from live state to be put after the summary.
+        previous: the body of the summary that is to be replaced, where the
+            caller has a record of it; found in the head otherwise.
+        run: a name for this run, for the report.
+
+    Returns:
+        `Compacted`, `Unchanged` or `Refused`; all say why.
+
+    Raises:
+        PolicyError: an argument names something that is not there.
+        TypeError: *summarise* is asynchronous; use `acompact`.
+    """
+    if inspect.iscoroutinefunction(summarise):
+        raise TypeError("summarise is a coroutine function: await acompact(...) instead")
+    answer: Summarise = summarise or Extractive(counter=policy.counter)
+    engine = compaction(conversation, policy, when=when, focus=focus, pins=pins, reminders=reminders, previous=previous, run=run)
+    try:
+        event = next(engine)
+        while True:
+            event = engine.send(_answered(answer, event.request))
+    except StopIteration as stop:
+        outcome: Outcome = stop.value
+        return outcome
+
+
+def _answered(answer: Summarise, request: SummaryRequest) -> Reply:
+    try:
+        reply = answer(request)
+    except Exception as error:  # noqa: BLE001 - law L6: whatever it raises is a failed reply
+        return _failed(error)
+    if inspect.isawaitable(reply):
+        if inspect.iscoroutine(reply):
+            reply.close()
+        raise TypeError("summarise returned an awaitable: await acompact(...) instead")
+    return reply
+
+
+def _failed(error: Exception) -> SummaryFailed:
+    code = "timeout" if isinstance(error, TimeoutError) else "exception"
+    return SummaryFailed(code, f"{type(error).__name__}: {error}")
+
+
+async def acompact(
+    conversation: Conversation,
+    policy: Policy,
+    *,
+    summarise: AsyncSummarise,
+    when: Literal["auto", "now"] = "auto",
+    focus: str | None = None,
+    pins: Sequence[Pin] = (),
+    reminders: Sequence[Reminder] = (),
+    previous: str | None = None,
+    run: str = "",
+) -> Outcome:
+    """`compact` for a summariser that is awaited; see there."""
+    engine = compaction(conversation, policy, when=when, focus=focus, pins=pins, reminders=reminders, previous=previous, run=run)
+    try:
+        event = next(engine)
+        while True:
+            reply: Reply
+            try:
+                reply = await summarise(event.request)
+            except Exception as error:  # noqa: BLE001 - law L6: whatever it raises is a failed reply
+                reply = _failed(error)
+            event = engine.send(reply)
+    except StopIteration as stop:
+        outcome: Outcome = stop.value
+        return outcome

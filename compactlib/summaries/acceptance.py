@@ -1,0 +1,605 @@
+"""
+Whether a reply may replace history.
+
+What this is
+    `judge` looks at one reply and says `Accepted`, with the text that may
+    stand in the conversation, or `Rejected`, with a `Code` and the reason.
+    `failed` does the same for a summariser that raised.
+
+Rules it obeys
+    Law L6: a reply that fails any check changes nothing.  The codes are a
+    closed list; the last two are given by the compactor, which alone knows
+    the assembled output and the summariser's window.
+
+    Law L25: headings, markers, references and summary headers that the reply
+    was not entitled to are escaped, never believed.  *Goal* and *orders* hold
+    only words that a person wrote; anything else in them is moved to
+    *critical context*, with the name of who really said it.  The first prompt
+    is quoted there mechanically, whatever the reply says.
+
+    Law L20: an item that was done and comes back as unfinished, though
+    nothing that is replaced speaks of it, goes back to *done*, flagged.
+
+How it works
+    Cheap checks come first, and the length is checked before anything that
+    depends on it, so a reply of any size costs linear time.  A reply that has
+    the required headings is a summary, even if it is a poor one.  Only one
+    that lacks them is looked at for *why*, so a guess about its manner can
+    name the fault but cannot cause a rejection.
+
+    The provenance check asks whether an item occurs in a person's text, word
+    for word, at word boundaries.  It refuses the cheapest trick, a quotation
+    that leaves out the "never" in front.
+
+What is not here
+    Whether claims are borne out and anchors survived (`facts`), whether the
+    output became smaller (`compaction`), and the header line (`head`).
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+from attrs import frozen
+
+from ..model import Message, Origin, Result, Text
+from ..text import quote_lines
+from ..tokens import Counter
+from ..truncation import truncate
+from .prompts import OPENING
+from .rendering import SummaryRequest, calls_by_result, label, origins
+from .schema import Schema, Sections, item_text, parse_sections, render_sections
+
+__all__ = [
+    "FIRST_PROMPT",
+    "LATEST_PROMPT",
+    "NORMAL_STOPS",
+    "Accepted",
+    "Code",
+    "Rejected",
+    "Summary",
+    "failed",
+    "human_texts",
+    "judge",
+]
+
+FIRST_PROMPT: Final = "First prompt:"
+"""Stands above the mechanical quotation of the first prompt (law L8)."""
+
+LATEST_PROMPT: Final = "Latest prompt:"
+"""May stand before a quotation in *goal*."""
+
+NORMAL_STOPS: Final = frozenset({"end", "end_turn", "stop", "completed", "eos"})
+"""Stop reasons that mean that the model had said all it wanted to say, in any case of letters."""
+
+_REFUSAL_STOPS: Final = frozenset({"refusal", "content_filter", "safety", "prohibited_content", "guardrail_intervened"})
+_NULL_WORDS: Final = frozenset({"null", "none", "undefined", "n/a", "ok", "okay", "done", "nil", "nan"})
+_FIRST_PROMPT_TOKENS: Final = 500
+_MOST_OCCURRENCES: Final = 200  # of one item in the texts it is looked for
+
+
+@frozen
+class Summary:
+    """
+    What a summariser may return instead of a bare string.
+
+    Attributes:
+        text: the reply's text.
+        usage: what the call cost, in the provider's own shape.
+        stop: why it ended: ``"end"``, or the provider's word.
+        tool_calls: how many tools the model tried to call.
+    """
+
+    text: str
+    usage: Any = None
+    stop: str = "end"
+    tool_calls: int = 0
+
+
+class Code(enum.Enum):
+    """Why a summary was not taken: the closed list of law L6."""
+
+    EXCEPTION = "exception"
+    """The summariser raised."""
+    TIMEOUT = "timeout"
+    """It raised `TimeoutError`, or its deadline passed."""
+    STOP = "stop"
+    """The model stopped for another reason than being finished."""
+    REFUSAL = "refusal"
+    TOOL_CALL = "tool-call"
+    """It called a tool, or wrote a call out as text."""
+    EMPTY = "empty"
+    """No text, or sections that all say nothing."""
+    WHITESPACE = "whitespace"
+    NULL_LIKE = "null-like"
+    """Nothing but a word like ``null`` or ``ok``."""
+    ECHO = "echo"
+    """It gives back the prompt."""
+    CONTINUATION = "continuation"
+    """It goes on with the conversation."""
+    ANSWER = "answer"
+    """It answers a question of the conversation."""
+    HEADINGS = "headings"
+    """Required headings are missing, and none of the reasons above is plain."""
+    TOO_LONG = "too-long"
+    """Longer than the ceiling."""
+    SAME = "same-as-previous"
+    """The previous summary again, although something was to be added."""
+    NOT_SMALLER = "not-smaller"
+    """Given by the compactor: the assembled output is not smaller (law L12)."""
+    NO_ROOM = "no-room"
+    """Given by the compactor: no request fits the summariser's window (law L15)."""
+
+
+@frozen
+class Rejected:
+    """
+    A reply that changes nothing.
+
+    Attributes:
+        code: the kind of fault.
+        why: the fault in words, with the numbers.
+    """
+
+    code: Code
+    why: str
+
+
+@frozen
+class Accepted:
+    """
+    A reply that may stand in the conversation.
+
+    Attributes:
+        body: the summary's text, without header and appendix.
+        sections: the same, taken apart.
+        tokens: size of `body` by the counter.
+        moved: items of *goal* and *orders* that no person wrote, and that
+            stand in *critical context* now.
+        reopened: finished items that came back as unfinished and were put back.
+        escaped: headings, markers, references and control characters escaped.
+        removed: lists of changed files taken out (law L23).
+    """
+
+    body: str
+    sections: Sections
+    tokens: int
+    moved: int = 0
+    reopened: int = 0
+    escaped: int = 0
+    removed: int = 0
+
+
+def failed(error: Exception) -> Rejected:
+    """
+    The rejection for a summariser that raised.
+
+    >>> failed(TimeoutError("after 60 s"))
+    Rejected(code=<Code.TIMEOUT: 'timeout'>, why='TimeoutError: after 60 s')
+    """
+    why = label(str(error), limit_chars=300)
+    code = Code.TIMEOUT if isinstance(error, TimeoutError) else Code.EXCEPTION
+    return Rejected(code, f"{type(error).__name__}: {why}" if why else type(error).__name__)
+
+
+def judge(
+    reply: str | Summary,
+    *,
+    request: SummaryRequest,
+    schema: Schema,
+    ceiling_tokens: int,
+    counter: Counter,
+    previous: str = "",
+    replaced_has_prompt: bool = False,
+    human_texts: Sequence[str] = (),
+    issued: Collection[str] = (),
+) -> Accepted | Rejected:
+    """
+    Whether *reply* may replace the messages of *request*.
+
+    Args:
+        reply: what the summariser returned; anything else than text or a
+            `Summary` counts as no text.
+        request: the question.
+        schema: the sections asked for.
+        ceiling_tokens: the largest body that is taken.
+        counter: counts tokens.
+        previous: the body being brought up to date, ``""`` if there is none.
+        replaced_has_prompt: whether something is replaced that must change
+            the summary: then the previous one again is no reply.
+        human_texts: what persons wrote besides the messages of the request,
+            in order: kept prompts, and for a later part the earlier ones.
+            If there is no previous summary, the first of all is the first prompt.
+        issued: references that this session's markers carry; others are escaped.
+
+    Returns:
+        `Accepted` or `Rejected`, for any reply; it raises nothing of its own.
+    """
+    answer = reply if isinstance(reply, Summary) else Summary(reply)
+    refused = _by_its_shape(answer) or _by_its_words(answer.text, request, ceiling_tokens, counter)
+    if refused is not None:
+        return refused
+    text, escaped = _harmless(answer.text, issued)
+    sections = parse_sections(text, schema)
+    refused = _by_its_sections(text, sections, request)
+    if refused is not None:
+        return refused
+    before = parse_sections(previous, schema)
+    plain = render_sections(sections)
+    if previous and replaced_has_prompt and previous.strip() in (plain, answer.text.strip()):
+        return Rejected(Code.SAME, "the previous summary came back unchanged although a prompt or an anchor is replaced")
+    sections, moved = _with_proven_words(sections, before, request, human_texts, ceiling_tokens, counter)
+    sections, reopened = _with_done_kept(sections, before, request)
+    body = render_sections(sections)
+    tokens = counter(body)
+    if tokens > ceiling_tokens:
+        return _too_long(tokens, ceiling_tokens)
+    return Accepted(body, sections, tokens, moved, reopened, escaped + sections.escaped, sections.removed)
+
+
+# --- What makes a reply no summary -----------------------------------------------------------------------------------
+
+
+def _too_long(tokens: int, ceiling_tokens: int) -> Rejected:
+    return Rejected(Code.TOO_LONG, f"the reply has {tokens:,} tokens, at most {ceiling_tokens:,} are taken")
+
+
+def _by_its_shape(answer: Summary) -> Rejected | None:
+    """What the summariser itself says of the reply, and replies that say nothing."""
+    text = answer.text
+    stop = str(answer.stop).lower()
+    if answer.tool_calls:
+        return Rejected(Code.TOOL_CALL, f"the summariser called {answer.tool_calls} tools")
+    if stop in _REFUSAL_STOPS:
+        return Rejected(Code.REFUSAL, f"the model stopped with {label(stop)!r}")
+    if stop not in NORMAL_STOPS:
+        return Rejected(Code.STOP, f"the model stopped with {label(stop)!r}, which is not a normal end")
+    if not isinstance(text, str) or not text:
+        return Rejected(Code.EMPTY, "the reply holds no text")
+    bare = text.strip().strip("\ufeff\u200b\u2060")
+    if not bare:
+        return Rejected(Code.WHITESPACE, "the reply is nothing but white space")
+    if len(bare) < 40 and bare.strip(" \n`'\"*.!()[]{}<>").lower() in _NULL_WORDS:
+        return Rejected(Code.NULL_LIKE, f"the reply is nothing but {label(bare)!r}")
+    return None
+
+
+def _by_its_words(text: str, request: SummaryRequest, ceiling_tokens: int, counter: Counter) -> Rejected | None:
+    """Faults to be found before the reply is taken apart."""
+    tokens = counter(text)
+    if tokens > 2 * ceiling_tokens:  # far beyond what leaving out a preamble could mend
+        return _too_long(tokens, ceiling_tokens)
+    if OPENING in text and OPENING in request.instructions:
+        return Rejected(Code.ECHO, "the reply repeats the prompt")
+    return None
+
+
+def _by_its_sections(text: str, sections: Sections, request: SummaryRequest) -> Rejected | None:
+    """Faults of a reply that has been taken apart."""
+    missing = sections.missing
+    if missing:
+        return _by_its_manner(text, request) or Rejected(Code.HEADINGS, "headings missing: " + ", ".join(missing))
+    for body in sections.bodies:
+        fault = _talks_on(body or "")
+        if fault is not None:
+            return fault
+    if sections.is_empty:
+        return Rejected(Code.EMPTY, "every section of the reply says that it is empty")
+    return None
+
+
+_CALL_STARTS: Final = ("<function_call", "<invoke", "<tool_call", "<tool_use", "<|tool", "[TOOL_CALL", "<function=", "<｜tool")
+_OUR_STARTS: Final = ("--- message ", "=== Transcript", "=== Previous record", "=== Context", "=== End of the transcript")
+_PERSON_LABELS: Final = ("human:", "user:", "пользователь:", "человек:")
+_MODEL_LABELS: Final = ("assistant:", "ai:", "model:", "ассистент:", "модель:")
+
+
+def _talks_on(text: str) -> Rejected | None:
+    """A call, a message of ours or an exchange of person and model, at the beginning of a line."""
+    person_spoke = False
+    for line in text.split("\n"):
+        if line.startswith(_CALL_STARTS):
+            return Rejected(Code.TOOL_CALL, "the reply writes out a tool call")
+        if line.startswith(_OUR_STARTS):
+            return Rejected(Code.CONTINUATION, f"the reply goes on with the transcript: {label(line)!r}")
+        start = line[:16].lower()
+        if start.startswith(_PERSON_LABELS):
+            person_spoke = True
+        elif person_spoke and start.startswith(_MODEL_LABELS):
+            return Rejected(Code.CONTINUATION, f"the reply invents an exchange: {label(line)!r}")
+    return None
+
+
+_REFUSALS: Final = (
+    "i can't", "i can’t", "i cannot", "i'm sorry", "i’m sorry", "i am sorry", "sorry, i", "i'm unable", "i’m unable",
+    "i am unable", "i won't", "i won’t", "unfortunately, i can", "as an ai", "извините", "простите", "я не могу",
+    "к сожалению, я не", "не могу помочь",
+)  # fmt: skip
+_CONTINUATIONS: Final = (
+    "i'll", "i’ll", "i will", "let me", "let's", "let’s", "now i", "now let", "next, i", "okay, i", "ok, i", "okay, let",
+    "i'm going to", "i’m going to", "continuing", *_PERSON_LABELS, *_MODEL_LABELS, "сейчас я", "теперь я", "давай", "я сейчас",
+    "продолжаю", "далее я", "хорошо, я",
+)  # fmt: skip
+_ANSWERS: Final = (
+    "yes", "no,", "no.", "no:", "sure", "of course", "certainly", "absolutely", "the answer", "great question",
+    "good question", "you can", "you should", "да,", "да.", "да —", "да!", "нет,", "нет.", "конечно", "ответ", "вы можете",
+)  # fmt: skip
+
+
+def _by_its_manner(text: str, request: SummaryRequest) -> Rejected | None:
+    """What a reply without headings most plainly is, if that is plain."""
+    fault = _talks_on(text)
+    if fault is not None:
+        return fault
+    start = text.lstrip(" \t\n\"'*_>")[:80].lower()
+    shown = label(start, limit_chars=40)
+    if start.startswith("{") and '"name"' in text[:2000] and ('"arguments"' in text[:4000] or '"input"' in text[:4000]):
+        return Rejected(Code.TOOL_CALL, "the reply is a tool call in JSON")
+    if start.startswith(_REFUSALS):
+        return Rejected(Code.REFUSAL, f"the reply begins {shown!r}")
+    if start.startswith(_CONTINUATIONS):
+        return Rejected(Code.CONTINUATION, f"the reply begins {shown!r}")
+    if start.startswith(_ANSWERS) and any("?" in said or "？" in said for said in human_texts(request.messages)):
+        return Rejected(Code.ANSWER, f"something was asked, and the reply begins {shown!r}")
+    return None
+
+
+# --- L25: untrusted text stays text ----------------------------------------------------------------------------------
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(r"(?<!\\)\[(?=compactlib\b)|\bref[:=] ?(?=[0-9a-f]{64}(?![0-9a-f]))", re.IGNORECASE)
+
+
+@cache
+def _reference() -> re.Pattern[str]:
+    return re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
+
+def _visible(text: str) -> str:
+    """The text as the summariser would be shown it: line separators and control characters escaped."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "\n".join(line[2:] for line in quote_lines(text).split("\n"))
+
+
+def _harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
+    """
+    *text* with control characters, markers, references and summary headers escaped, and how many were.
+
+    A backslash before the bracket, or between ``ref=`` and the digest, is
+    enough: whoever looks for one does not find it, and no letter is lost.
+    """
+    shown = _visible(text)
+    count = int(shown != text.replace("\r\n", "\n"))
+
+    def escape(found: re.Match[str]) -> str:
+        nonlocal count
+        if found[0] != "[":
+            digest = shown[found.end() : found.end() + 64]
+            if digest in issued:
+                return found[0]
+            count += 1
+            return found[0] + "\\"
+        digests = _reference().findall(shown[found.end() : found.end() + 400].partition("]")[0])
+        if digests and all(digest in issued for digest in digests):
+            return "["
+        count += 1
+        return "\\["
+
+    return _mark().sub(escape, shown), count
+
+
+# --- L25 (c): only a person's words are a person's words --------------------------------------------------------------
+
+
+def human_texts(messages: Iterable[Message]) -> Iterator[str]:
+    """The text blocks of origin human, in order."""
+    for message in messages:
+        for block, origin in zip(message.blocks, origins(message), strict=True):
+            if origin is Origin.HUMAN and isinstance(block, Text):
+                yield block.text
+
+
+_FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "\\": None})
+
+
+def _folded(text: str) -> str:
+    """*text* for comparison: case, quotation marks, backslashes and the width of white space do not count."""
+    flat = _visible(text).translate(_FLATTEN).casefold()
+    return "\n".join(" ".join(line.split()) for line in flat.split("\n") if not line.isspace())
+
+
+_LABELS: Final = (FIRST_PROMPT.casefold(), LATEST_PROMPT.casefold())
+_FLAGS: Final = ("[reopened]", "[unverified]", "(cut)", "(not verified)", "not verified")
+
+
+def _core(item: str) -> str:
+    """An item for comparison: without bullet, label, quotation marks, source in brackets and final stop."""
+    text = _folded(item_text(item))
+    for prefix in _LABELS:
+        if text.startswith(prefix):
+            text = text[len(prefix) :].lstrip()
+    for _ in range(8):
+        shorter = text.rstrip(" .!…")
+        for flag in _FLAGS:
+            shorter = shorter.removesuffix(flag)
+        opened = shorter.rfind("(message ") if shorter.endswith(")") else -1
+        if opened > 0:
+            shorter = shorter[:opened]
+        if len(shorter) > 1 and shorter[0] == shorter[-1] and shorter[0] in "\"'`":
+            shorter = shorter[1:-1]
+        if shorter == text:
+            break
+        text = shorter.strip()
+    return text
+
+
+@cache
+def _negation() -> re.Pattern[str]:
+    words = (
+        "not|never|no|don't|do not|doesn't|didn't|won't|can't|cannot|mustn't|shouldn't|without|avoid|stop|nor|isn't|aren't|"
+        "не|ни|нельзя|никогда|без|нет|запрещено|избегай|избегайте|хватит|перестань"
+    )
+    return re.compile(rf"(?<![\w'])(?:{words}),?(?: [^\s]+){{0,2}} ?$")
+
+
+def _occurs(needle: str, haystack: str) -> bool:
+    """Whether *needle* stands in *haystack* as whole words, and not as the rest of a "do not ..." or a question."""
+    if not needle:
+        return False
+    at = -1
+    short = needle.count(" ") < 2
+    for _ in range(_MOST_OCCURRENCES):
+        at = haystack.find(needle, at + 1)
+        if at < 0:
+            return False
+        stop = at + len(needle)
+        left = re.split(r"[.!?;…\n\x00]", haystack[max(at - 60, 0) : at])[-1].lstrip()
+        right = haystack[stop : stop + 1]
+        if _inside_a_word(left[-1:], needle[0]) or _inside_a_word(needle[-1], right) or right == "?":
+            continue
+        if short and (left.strip("\"'-*•>() ") or right not in ("", "\n", "\x00", *".!;,…\"')(")):
+            continue  # one or two words prove nothing unless they are all that was said
+        if not _negation().search(left):
+            return True
+    return False
+
+
+def _inside_a_word(left: str, right: str) -> bool:
+    """Whether a word goes on between the two characters; scripts without spaces have no word boundaries."""
+    return left.isalnum() and right.isalnum() and left < "\u2e80" and right < "\u2e80"
+
+
+def _with_proven_words(
+    sections: Sections,
+    before: Sections,
+    request: SummaryRequest,
+    more_texts: Sequence[str],
+    ceiling_tokens: int,
+    counter: Counter,
+) -> tuple[Sections, int]:
+    """L25 (c): "sections goal and orders hold only text that occurs in blocks of origin human"."""
+    said = [*more_texts, *human_texts(request.messages)]
+    carried = [_core(item) for key in ("goal", "orders") for item in before.items(key)]
+    haystack = "\x00".join([*map(_folded, said), *carried])
+    quotation = _first_prompt(before) or _quoted(said[0] if said else "", ceiling_tokens, counter)
+    sources: _Sources | None = None
+    moved: list[str] = []
+    for key in ("goal", "orders"):
+        kept = []
+        for item in sections.items(key):
+            core = _core(item)
+            if not core or item.startswith(FIRST_PROMPT):
+                continue  # the mechanical quotation takes its place
+            pieces = [item]
+            if not _occurs(core, haystack) and core not in carried:
+                pieces = _sentences(item)
+            for piece in pieces:
+                core = _core(piece)
+                if core in carried or _occurs(core, haystack):
+                    kept.append(piece if piece is item else f"- {piece}")
+                elif core:
+                    sources = sources or _Sources(request.messages, haystack)
+                    moved.append(f"- reported by {sources.find(core)}: {item_text(piece)}")
+        if key == "goal" and quotation:
+            kept.insert(0, quotation)
+        if kept or sections.body(key):
+            sections = sections.with_items(key, kept)
+    if moved:
+        sections = sections.with_items("critical", [*sections.items("critical"), *moved])
+    return sections, len(moved)
+
+
+def _sentences(item: str) -> list[str]:
+    """The sentences of an item, to be judged one by one."""
+    return [part for line in item_text(item).split("\n") for part in re.split(r"(?<=[.!?;…]) +", line.strip()) if part.strip()]
+
+
+class _Sources:
+    """Who said what, for items that no person said; made only when there is such an item."""
+
+    def __init__(self, messages: Sequence[Message], human: str) -> None:
+        calls = calls_by_result(messages)
+        self.texts: list[tuple[str, str]] = [("the person, in part", human)]
+        for message in messages:
+            for block, origin in zip(message.blocks, origins(message), strict=True):
+                if isinstance(block, Result):
+                    call = calls.get(id(block))
+                    self.texts.append((label(call.name, limit_chars=40) if call else "a tool", _folded(block.text)))
+                elif isinstance(block, Text) and origin is not Origin.HUMAN:
+                    self.texts.append((f"the {origin.value}" if origin is not Origin.TOOL else "a tool", _folded(block.text)))
+
+    def find(self, core: str) -> str:
+        """Who said it: a tool's name, ``the model``, ..., or ``the summariser`` if nobody did."""
+        for who, text in self.texts:
+            if core in text:
+                return who
+        return "the summariser"
+
+
+def _first_prompt(before: Sections) -> str:
+    """The quotation of the first prompt in a previous summary."""
+    return next((item for item in before.items("goal") if item.startswith(FIRST_PROMPT)), "")
+
+
+def _quoted(prompt: str, ceiling_tokens: int, counter: Counter) -> str:
+    """L8: the first prompt, quoted by us, head and tail within its share."""
+    if not prompt.strip():
+        return ""
+    limit_tokens = min(_FIRST_PROMPT_TOKENS, ceiling_tokens // 8)
+    shown = prompt
+    limit_chars = len(prompt)
+    while counter(shown) > limit_tokens and limit_chars:
+        limit_chars = min(limit_chars * 3 // 4, limit_tokens * 6)
+        try:
+            shown = truncate(prompt, limit_chars=limit_chars, keep="both").text
+        except ValueError:  # no room for both ends and a marker
+            return ""
+    return f"{FIRST_PROMPT}\n{quote_lines(shown)}"
+
+
+# --- L20: done stays done --------------------------------------------------------------------------------------------
+
+
+def _with_done_kept(sections: Sections, before: Sections, request: SummaryRequest) -> tuple[Sections, int]:
+    """
+    L20: an item of *done* that "reappears ... under in progress, blocked or next step while no replaced message names it,
+    is moved back and flagged".
+    """
+    finished = {_core(item) for item in before.items("done")} - {""}
+    if not finished:
+        return sections, 0
+    replaced: str | None = None
+    back: list[str] = []
+    for key in ("doing", "blocked", "next"):
+        kept = []
+        for item in sections.items(key):
+            core = _core(item)
+            if core in finished:
+                if replaced is None:
+                    replaced = "\x00".join(_folded(text) for text in _all_texts(request.messages))
+                if core not in replaced:
+                    back.append(item)
+                    continue
+            kept.append(item)
+        if len(kept) < len(sections.items(key)):
+            sections = sections.with_items(key, kept)
+    if not back:
+        return sections, 0
+    done = sections.items("done")
+    there = {_core(item) for item in done}
+    flagged = [f"- {item_text(item)} [reopened]" for item in back if _core(item) not in there]
+    return sections.with_items("done", [*done, *flagged]), len(back)
+
+
+def _all_texts(messages: Iterable[Message]) -> Iterator[str]:
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, Text | Result):
+                yield block.text

@@ -1,0 +1,363 @@
+"""
+The words and tool names by which the extractive summariser goes.
+
+What this is
+    Tables, and the few functions that read them: what a sentence is about
+    (`cues`), where sentences begin and end (`sentences`), what a call did
+    (`deed`), and which line of an output decides (`decisive_line`).
+
+Rules it obeys
+    Every string that comes out is a slice of the string that went in: nothing
+    is reworded, so nothing can be invented (law L9).
+
+    Every pattern is linear, and an output is looked at only near its two
+    ends, so a hostile one costs no more than its length.
+
+How it works
+    A cue is one word or a few in a row, in English or Russian, all forms
+    spelled out.  Sentences are divided into words once, and each word is
+    looked up; there is no grammar.  That is crude, and it is meant to be:
+    what is found is quoted, so the reader sees what was really said.
+
+What is not here
+    What becomes of the findings (`extractive`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+from attrs import frozen
+
+from ..model import Call
+
+__all__ = ["Deed", "cues", "decisive_line", "deed", "error_line", "identifies", "last_line", "looks_failed", "plan", "sentences"]
+
+LONGEST_CHARS: Final = 300
+"""A longer sentence is cut at a word."""
+
+_ENDS_CHARS: Final = 4_000  # how far into either end of an output is looked
+
+_CUES: Final[dict[str, str]] = {
+    "order": (
+        "must|never|always|don't|dont|do not|only|prefer|preferably|avoid|make sure|ensure|should|shouldn't|need to|needs to|has to"
+        "|have to|required|at least|at most|no more than|keep|without|instead of|forbidden|not allowed|important|i want|i'd like"
+        "|i like|нужно|надо|нельзя|всегда|никогда|должен|должна|должно|должны|обязательно|только|не трогай|не трогайте|не меняй"
+        "|не меняйте|не делай|не делайте|не удаляй|не удаляйте|предпочитаю|предпочтительно|лучше|пусть|без|запрещено|важно|хочу"
+        "|хотелось бы|следует|избегай|избегайте|сохрани|оставь|используй|используйте|не используй"
+    ),
+    "done": (
+        "done|fixed|implemented|added|created|completed|finished|updated|removed|renamed|refactored|migrated|merged|committed|pushed"
+        "|installed|configured|resolved|wrote|pass|passes|passed|works|succeeded|successfully|deployed|verified|готово|сделано"
+        "|сделал|сделала|исправил|исправила|исправлено|добавил|добавила|добавлено|реализовал|реализовано|создал|создала|создано"
+        "|завершил|завершено|закончил|обновил|обновила|обновлено|удалил|удалено|переименовал|проходит|проходят|прошли|работает"
+        "|успешно|установил|настроил|написал|написала|перенёс|перенес|проверено"
+    ),
+    "open": (  # what makes a statement of completion none
+        "not|isn't|aren't|wasn't|haven't|hasn't|yet|will|i'll|let|going|need|needs|must|should|if|when|once|until|todo|cannot|can't"
+        "|couldn't|fails|failed|try|want|before|не|ещё|еще|нужно|надо|буду|будет|если|когда|пока|сначала|осталось|чтобы"
+    ),
+    "blocked": (
+        "blocked|blocker|cannot|can't|couldn't|unable|waiting for|waiting on|fails|failing|denied|missing|not found|no such|stuck"
+        "|broken|need access|не могу|не удалось|не удаётся|не удается|падает|ждём|ждем|жду|заблокировано|нет доступа|не хватает"
+        "|не работает"
+    ),
+    "decision": (
+        "because|decided|chose|chosen|instead of|rather than|therefore|the reason|due to|opted|settled on|going with|agreed"
+        "|потому что|так как|поскольку|решил|решила|решили|решено|выбрал|выбрали|выбрано|вместо|поэтому|из за|договорились"
+    ),
+    "rejected": (
+        "rejected|discarded|abandoned|gave up|reverted|cancelled|canceled|won't work|doesn't work|does not work|didn't work"
+        "|did not work|not worth|ruled out|no longer|won't use|will not use|never mind|отказались|отказался|отменил|отменили"
+        "|отменено|отмена|откатил|откатили|не будем|не подходит|не подошло|не подошёл|не сработало|отклонено|отклонил|передумал"
+    ),
+    "next": (
+        "next|then|i'll|i will|let me|let's|now|remaining|remains|todo|still need|going to|afterwards|теперь|далее|дальше|затем|потом"
+        "|следующий|следующим|следующее|следующая|осталось|сейчас|буду|сделаю"
+    ),
+    "doing": "working on|in progress|currently|in the middle|started|partially|half|работаю|в процессе|начал|начала|частично",
+}
+
+
+@cache
+def _index() -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """Every cue under its first word."""
+    index: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for kind, phrases in _CUES.items():
+        for phrase in phrases.split("|"):
+            words = tuple(phrase.split())
+            index.setdefault(words[0], []).append((words, kind))
+    return index
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """The patterns of this module, compiled when first needed."""
+    return re.compile(
+        {
+            "word": r"[^\W\d_]+(?:'[^\W\d_]+)?",
+            "stop": r"(?<=[.!?…])\s+",
+            "identifier": (
+                r"https?://\S{4}|\b[0-9a-f]{8}-[0-9a-f]{4}-|\b(?=[a-f]{0,39}[0-9])(?=[0-9]{0,39}[a-f])[0-9a-f]{7,40}\b"
+                r"|\bv?\d{1,9}\.\d{1,9}\.\d{1,9}\b|\b[A-Z][A-Z0-9]{1,9}-\d{1,9}\b|(?<!\w)#\d{1,9}\b|№ ?\d|\d ?(?:₽|\$|€|%|руб|[KMG]i?B\b|ms\b)"
+                r"|\$ ?\d"
+            ),
+            "error": (
+                r"(?i)\b(?:error|exception|fatal|panic|failed|failure|denied|not found|no such file|traceback|ошибка|сбой)\b"
+                r"|\w(?:Error|Exception)\b"
+            ),
+            "total": (
+                r"(?i)\b\d{1,9} (?:passed|failed|errors?|tests?|skipped|warnings?|problems?)\b|\btests?:|\bbuild (?:success|fail)"
+                r"|\b(?:passed|failed|тестов|ошибок)\b"
+            ),
+            "exit": r"(?i)\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?\"?[:= ]+-?[1-9]",
+            "patched": r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.{1,400})$",
+            "name": r"[A-Z]?[a-z]+|[A-Z]+",
+        }[name]
+    )
+
+
+def cues(sentence: str) -> frozenset[str]:
+    """
+    What a sentence is about: any of the keys of the cue table.
+
+    >>> sorted(cues("We chose uuid because serial ids collide.")), sorted(cues("Не трогай миграции"))
+    (['decision'], ['open', 'order'])
+    """
+    words = _pattern("word").findall(sentence.lower().replace("’", "'"))
+    index = _index()
+    found = set()
+    for at, word in enumerate(words):
+        for phrase, kind in index.get(word, ()):
+            if len(phrase) == 1 or tuple(words[at : at + len(phrase)]) == phrase:
+                found.add(kind)
+    return frozenset(found)
+
+
+def identifies(sentence: str) -> bool:
+    """
+    Whether a sentence holds an address, a hash, a version, a ticket or a number with its unit.
+
+    >>> identifies("see PAY-1203"), identifies("see below")
+    (True, False)
+    """
+    return _pattern("identifier").search(sentence) is not None
+
+
+def sentences(text: str) -> Iterator[str]:
+    """
+    The sentences of a text, each a slice of one line, without bullets; fenced code and quotations are passed over.
+
+    >>> list(sentences("Use uuid keys. Never int!\\n- keep src/a.py\\n```\\nx = 1\\n```"))
+    ['Use uuid keys.', 'Never int!', 'keep src/a.py']
+    """
+    fenced = False
+    for line in text.splitlines():
+        bare = line.strip()
+        if bare.startswith("```"):
+            fenced = not fenced
+        elif bare and not fenced and bare[0] not in ">|<":
+            for sentence in _pattern("stop").split(bare.lstrip("-*+•# \t")):
+                short = shortened(sentence)
+                if short:
+                    yield short
+
+
+def shortened(sentence: str) -> str:
+    """
+    At most `LONGEST_CHARS` from the front, cut between words; ``""`` if there is no such place.
+
+    >>> shortened("short"), len(shortened("word " * 100))
+    ('short', 299)
+    """
+    if len(sentence) <= LONGEST_CHARS:
+        return sentence.strip()
+    at = LONGEST_CHARS
+    while at and sentence[at].isalnum() and sentence[at] < "\u2e80":
+        at -= 1
+    return sentence[:at].strip()
+
+
+# --- Outputs ---------------------------------------------------------------------------------------------------------
+
+
+def _lines(text: str) -> list[str]:
+    """The lines near the end of an output that say something, last first."""
+    lines = (line.strip() for line in text[-_ENDS_CHARS:].splitlines()[::-1])
+    return [line for line in lines if sum(map(str.isalnum, line[:80])) > 2]
+
+
+def _end(line: str) -> str:
+    """The end of a line, where in a long one the news is."""
+    if len(line) <= LONGEST_CHARS:
+        return line
+    at = len(line) - LONGEST_CHARS
+    space = line.find(" ", at, at + 80)
+    return line[space + 1 if space >= 0 else at :]
+
+
+def last_line(text: str) -> str:
+    """
+    The last line that says something, ``""`` if none does.
+
+    >>> last_line("loading\\nTOTAL 17\\n}\\n")
+    'TOTAL 17'
+    """
+    lines = _lines(text)
+    return _end(lines[0] if lines else text[-_ENDS_CHARS:].strip().rpartition("\n")[2].strip())
+
+
+def error_line(text: str) -> str:
+    """The last line that tells of an error, near the end or else near the beginning; ``""`` if there is none."""
+    for line in (*_lines(text), *_lines(text[:_ENDS_CHARS])):
+        if _pattern("error").search(line[: 2 * LONGEST_CHARS]):
+            return line[:LONGEST_CHARS].strip()
+    return ""
+
+
+def decisive_line(text: str) -> str:
+    """
+    The line of an output that most likely decides: the last with totals, else the last that says something.
+
+    >>> decisive_line("a.py ok\\n12 passed, 1 failed\\nsee log")
+    '12 passed, 1 failed'
+    """
+    for line in _lines(text):
+        if _pattern("total").search(line[: 2 * LONGEST_CHARS]):
+            return _end(line)
+    return last_line(text)
+
+
+def looks_failed(text: str) -> bool:
+    """
+    Whether an output says by itself that the call failed; the wire's error flag is another matter.
+
+    >>> looks_failed("Error: no such file"), looks_failed("exit code: 2"), looks_failed("0 errors")
+    (True, True, False)
+    """
+    start = text[:200].lstrip().lower()
+    if start.startswith(("error", "traceback", "fatal", "exception", "failed", "ошибка", "permission denied", "command failed")):
+        return not start.startswith(("errors: 0", "error: none", "failed: 0"))
+    return any(_pattern("exit").search(end) is not None for end in (text[:300], text[-300:]))
+
+
+# --- Calls -----------------------------------------------------------------------------------------------------------
+
+_WRITES: Final = frozenset("edit write create patch replace insert apply update delete rename move multiedit save append".split())
+_READS: Final = frozenset("read view open cat grep glob search ls list find fetch get show".split())
+_RUNS: Final = frozenset("bash shell exec execute run terminal command cmd powershell python ipython".split())
+_PATHS: Final = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
+_COMMANDS: Final = ("command", "cmd", "script", "code")
+_OTHERS: Final = ("url", "query", "pattern", "name", "id", "description", "prompt")
+_VERBS: Final = {"view": "read", "create": "edited", "str_replace": "edited", "insert": "edited", "undo_edit": "edited"}
+
+
+@frozen
+class Deed:
+    """
+    What a call did, as far as its name and arguments tell.
+
+    Attributes:
+        verb: ``"edited"``, ``"read"``, ``"ran"`` or ``"called"``.
+        tool: the tool's name.
+        objects: what it did it to: paths, a command, or the most telling argument.
+    """
+
+    verb: str
+    tool: str
+    objects: tuple[str, ...]
+
+
+def _arguments(call: Call) -> Any:
+    """The arguments as a JSON value; the string itself if they are not JSON."""
+    raw = call.arguments
+    if isinstance(raw, str) and raw[:1] in ("{", "["):
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError):
+            return raw
+    return raw
+
+
+def deed(call: Call) -> Deed:
+    """
+    What a call did.
+
+    >>> from compactlib.model import wire
+    >>> deed(Call("1", "Edit", '{"file_path": "a.py"}', wire("function")))
+    Deed(verb='edited', tool='Edit', objects=('a.py',))
+    >>> deed(Call("2", "shell", {"command": ["pytest", "-q"]}, wire("tool_use"))).objects
+    ('pytest -q',)
+    """
+    words = {word.lower() for word in _pattern("name").findall(call.name[:100])}
+    values = _arguments(call)
+    verb = "edited" if words & _WRITES else "ran" if words & _RUNS else "read" if words & _READS else "called"
+    if not isinstance(values, dict):
+        text = values if isinstance(values, str) else ""
+        patched = tuple(_pattern("patched").findall(text))
+        return Deed("edited", call.name, patched) if patched else Deed(verb, call.name, _first_line(text))
+    command = values.get("command")
+    if isinstance(command, str) and command in _VERBS:
+        verb = _VERBS[command]
+    elif (objects := _value(values, _COMMANDS)) and verb != "edited":
+        return Deed("ran", call.name, objects)
+    patched = tuple(_pattern("patched").findall(value)) if isinstance(value := values.get("input"), str) else ()
+    return Deed(verb, call.name, patched or _value(values, _PATHS) or _value(values, _COMMANDS) or _value(values, _OTHERS))
+
+
+def _value(values: dict[Any, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The first telling value under one of *keys*, as at most one string."""
+    for key in keys:
+        value = values.get(key)
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            value = " ".join(value[:50])
+        if isinstance(value, str) and (line := _first_line(value)):
+            return line
+    return ()
+
+
+def _first_line(text: str) -> tuple[str, ...]:
+    line = shortened(next(iter(text[:4_000].strip().splitlines()), ""))
+    return (line,) if line else ()
+
+
+_STATES: Final = {
+    "completed": "done",
+    "done": "done",
+    "in_progress": "doing",
+    "in progress": "doing",
+    "active": "doing",
+    "pending": "next",
+    "todo": "next",
+    "not_started": "next",
+    "cancelled": "rejected",
+    "canceled": "rejected",
+    "blocked": "blocked",
+}
+
+
+def plan(call: Call) -> tuple[tuple[str, str], ...]:
+    """
+    The entries of a task list that a call writes, as (section, text); empty for any other call.
+
+    >>> from compactlib.model import wire
+    >>> plan(Call("1", "TodoWrite", {"todos": [{"content": "tests", "status": "pending"}]}, wire("tool_use")))
+    (('next', 'tests'),)
+    """
+    values = _arguments(call)
+    if not isinstance(values, dict):
+        return ()
+    found = []
+    for value in values.values():
+        for entry in value[:100] if isinstance(value, list) else ():
+            if not isinstance(entry, dict):
+                continue
+            section = _STATES.get(str(entry.get("status", "")).lower())
+            text = _value(entry, ("content", "step", "title", "text", "task", "subject", "description"))
+            if section and text:
+                found.append((section, text[0]))
+    return tuple(found)

@@ -1,0 +1,281 @@
+"""
+pi sessions, as Anthropic messages.
+
+What this is
+    The reader of ``~/.pi/agent/sessions/*/*.jsonl``, of all three versions of
+    the format and of the agents that took it over.
+
+Rules it obeys
+    * The context is the way from the last entry to the root.  Version 1 has no
+      ids and is one line of entries.
+    * Only the last compaction on that way counts: its summary, then the entries
+      from the first kept one up to it, then what follows.  An older compaction
+      among the kept entries is no message; one without a summary compacted
+      nothing.
+    * A run of results is one user message, as the request has it.
+    * Aborted and failed replies stay as they are stored, calls without results
+      and empty content included: the file is a record, and `compactlib.check`
+      and `compactlib.repair` say and mend what a provider would refuse.
+    * Reasoning of another provider, or without a signature, has no seal an
+      Anthropic request could carry: what can be read of it is text.
+    * A command run by the person (``!``), extension messages and summaries are
+      the harness's words.
+
+What is not here
+    ``details``, ``partialJson``, usage by entry: they never reach the model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from ..model import Json, Origin
+from .branches import ROOT, UNLINKED, Node, walk
+from .drafts import Draft, Entry
+from .lines import Line, Problem
+
+__all__ = ["read_pi"]
+
+_NOT_IN_AN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_ID_CHARS: Final = 64
+_CUT_SHORT: Final = frozenset({"aborted", "error"})
+
+
+@frozen
+class _Entry:
+    """One line after the header."""
+
+    line: int
+    kind: str
+    value: dict[str, Json]
+
+    @property
+    def message(self) -> dict[str, Json]:
+        message = self.value.get("message")
+        return message if isinstance(message, dict) else {}
+
+    @property
+    def role(self) -> str:
+        """The role of its message, whatever the kind of line that holds it."""
+        if self.kind == "message":
+            return str(self.message.get("role"))
+        return {"custom_message": "custom", "branch_summary": "branchSummary"}.get(self.kind, "")
+
+
+def read_pi(lines: Sequence[Line]) -> Draft:
+    """The conversation as it would be sent next, and what could not be read."""
+    problems: list[Problem] = []
+    header: dict[str, Json] = {}
+    entries: list[_Entry] = []
+    for line in lines:
+        if line.value.get("type") == "session":
+            header = header or line.value
+        else:
+            entries.append(_Entry(line.number, str(line.value.get("type")), line.value))
+    path = [entries[at] for at in walk(_nodes(entries), len(entries) - 1, problems)]
+    shown, compactions = _context(path, problems, 1 if header else 0)
+    writer = _Writer(problems)
+    for entry in shown:
+        writer.write(entry)
+    meta: dict[str, Json] = {
+        "session": header.get("id"),
+        "cwd": header.get("cwd"),
+        "model": writer.model,
+        "reported_tokens": writer.reported_tokens,
+        "compactions": compactions,
+        "cleared_results": 0,
+        "left_out": dict(writer.left_out),
+    }
+    names = [entry.value.get("name") for entry in path if entry.kind == "session_info"]
+    title = next((name for name in reversed(names) if isinstance(name, str) and name), None)
+    return Draft("pi", "anthropic", writer.entries, problems, title, meta)
+
+
+def _nodes(entries: Sequence[_Entry]) -> list[Node]:
+    places: dict[str, int] = {}
+    for at, entry in enumerate(entries):
+        name = entry.value.get("id")
+        if isinstance(name, str):
+            places.setdefault(name, at)
+    nodes = []
+    for at, entry in enumerate(entries):
+        parent = entry.value.get("parentId", UNLINKED)
+        if isinstance(parent, str):
+            above = places.get(parent)
+            missing = parent if above is None else None
+            nodes.append(Node(entry.line, UNLINKED if above is None or above == at else above, missing))
+        else:
+            nodes.append(Node(entry.line, ROOT if parent is None else UNLINKED))
+    return nodes
+
+
+def _context(path: Sequence[_Entry], problems: list[Problem], header_lines: int) -> tuple[list[_Entry], int]:
+    """The entries that the model sees, the compaction first, and how many compactions there were."""
+    found = []
+    for at, entry in enumerate(path):
+        if entry.kind == "compaction":
+            summary = entry.value.get("summary")
+            if isinstance(summary, str) and summary.strip():
+                found.append(at)
+            else:
+                problems.append(Problem(entry.line, "a compaction without a summary; the history before it stays"))
+    if not found:
+        return list(path), 0
+    last = found[-1]
+    compaction = path[last].value
+    first = last
+    name, index = compaction.get("firstKeptEntryId"), compaction.get("firstKeptEntryIndex")
+    if isinstance(name, str):
+        first = next((at for at in range(last) if path[at].value.get("id") == name), last)
+    elif isinstance(index, int) and index > 0:  # version 1 counts lines, the header being number 0
+        first = next((at for at in range(last) if path[at].line >= index + header_lines), last)
+    return [path[last], *path[first:last], *path[last + 1 :]], len(found)
+
+
+class _Writer:
+    """Takes the entries in order and keeps the messages made so far."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        self.entries: list[Entry] = []
+        self.model: str | None = None
+        self.reported_tokens: int | None = None
+        self.left_out: Counter[str] = Counter()
+        self._run: list[dict[str, Json]] | None = None
+        self._is_first = True
+
+    def write(self, entry: _Entry) -> None:
+        is_first, self._is_first = self._is_first, False
+        run, role = self._run, entry.role
+        if role == "toolResult":
+            self._result(entry)
+            return
+        if entry.kind == "compaction":
+            if is_first:
+                self._harness(entry, f"<summary>\n{entry.value['summary']}\n</summary>")
+            else:
+                self.left_out["older compaction"] += 1
+                self._run = run
+        elif role == "user":
+            self._user(entry, entry.message.get("content"), Origin.HUMAN)
+        elif role == "assistant":
+            self._reply(entry)
+        elif role in ("custom", "hookMessage"):
+            holder = entry.message if entry.kind == "message" else entry.value
+            self._user(entry, holder.get("content"), Origin.HARNESS)
+        elif role in ("branchSummary", "compactionSummary"):
+            holder = entry.message if entry.kind == "message" else entry.value
+            if isinstance(holder.get("summary"), str) and holder["summary"]:
+                self._harness(entry, f"<summary>\n{holder['summary']}\n</summary>")
+        elif role == "bashExecution" and not entry.message.get("excludeFromContext"):
+            self._harness(entry, _command_text(entry.message))
+        else:
+            self.left_out[entry.kind if entry.kind != "message" else f"message {role}"] += 1
+
+    def _add(self, message: dict[str, Json], lines: Iterable[int], origin: Origin | None = None) -> None:
+        self._run = None
+        self.entries.append(Entry(message, tuple(lines), origin))
+
+    def _harness(self, entry: _Entry, text: str) -> None:
+        self._add({"role": "user", "content": text}, [entry.line], Origin.HARNESS)
+
+    def _user(self, entry: _Entry, content: Json, origin: Origin) -> None:
+        if isinstance(content, str) and content:
+            self._add({"role": "user", "content": content}, [entry.line], origin)
+        elif isinstance(content, list):
+            blocks = _parts(content)
+            if blocks:
+                self._add({"role": "user", "content": blocks}, [entry.line] * len(blocks), origin)
+
+    def _reply(self, entry: _Entry) -> None:
+        message = entry.message
+        api, model = str(message.get("api", "anthropic")), message.get("model")
+        self.model = model if isinstance(model, str) else self.model
+        if message.get("stopReason") not in _CUT_SHORT:
+            self.reported_tokens = _reported(message.get("usage")) or self.reported_tokens
+        content = message.get("content")
+        stored = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+        kept = [made for block in stored if (made := _reply_block(block, api)) is not None]
+        self._add({"role": "assistant", "content": kept}, [entry.line] * max(len(kept), 1))
+
+    def _result(self, entry: _Entry) -> None:
+        message = entry.message
+        call_id = _call_id(message.get("toolCallId"))
+        block: dict[str, Json] = {"type": "tool_result", "tool_use_id": call_id, "content": _answer(message)}
+        if message.get("isError") is True:
+            block["is_error"] = True
+        if self._run is None:
+            self._add({"role": "user", "content": []}, [])
+            self._run = self.entries[-1].message["content"]
+        self._run.append(block)
+        self.entries[-1] = Entry(self.entries[-1].message, (*self.entries[-1].lines, entry.line))
+
+
+def _reply_block(block: dict[str, Json], api: str) -> dict[str, Json] | None:
+    kind = block.get("type")
+    if kind == "toolCall":
+        return {"type": "tool_use", "id": _call_id(block.get("id")), "name": block.get("name"), "input": block.get("arguments")}
+    if kind == "thinking":
+        text, seal = block.get("thinking"), block.get("thinkingSignature")
+        if "anthropic" in api and isinstance(seal, str) and seal:
+            if block.get("redacted") is True:
+                return {"type": "redacted_thinking", "data": seal}
+            return {"type": "thinking", "thinking": text, "signature": seal}
+        return {"type": "text", "text": text} if isinstance(text, str) and text.strip() else None
+    if kind == "text":
+        return {"type": "text", "text": block.get("text")} if block.get("text") != "" else None
+    return block
+
+
+def _call_id(name: Json) -> Json:
+    """An id that Anthropic's pattern accepts; other providers write longer ones, with other characters."""
+    if not isinstance(name, str) or (len(name) <= _ID_CHARS and not _NOT_IN_AN_ID.search(name)):
+        return name
+    return _NOT_IN_AN_ID.sub("_", name)[:_ID_CHARS]
+
+
+def _parts(content: list[Json]) -> list[dict[str, Json]]:
+    """Text and pictures as Anthropic blocks."""
+    made: list[dict[str, Json]] = []
+    for part in content:
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") == "image":
+            source = {"type": "base64", "media_type": part.get("mimeType"), "data": part.get("data")}
+            made.append({"type": "image", "source": source})
+        elif part.get("type") != "text":
+            made.append(part)
+        elif part.get("text") != "":
+            made.append({"type": "text", "text": part.get("text")})
+    return made
+
+
+def _answer(message: dict[str, Json]) -> Json:
+    """A result's content: one string if it is words, blocks if there is a picture among them."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return content
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    words = [text for text in texts if isinstance(text, str)]
+    return "\n".join(words) if len(words) == len(content) else _parts(content)
+
+
+def _command_text(message: dict[str, Json]) -> str:
+    """A command the person ran and its output, in words."""
+    output, code = message.get("output"), message.get("exitCode")
+    text = f"Ran `{message.get('command')}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    if message.get("cancelled") is True:
+        return text + "\n\n(cancelled)"
+    return text + (f"\n\nexit code {code}" if isinstance(code, int) and code else "")
+
+
+def _reported(usage: Json) -> int | None:
+    if not isinstance(usage, dict):
+        return None
+    counts = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite", "output")]
+    return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool)) or None
