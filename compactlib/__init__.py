@@ -12,20 +12,105 @@ It never calls a model, a clock or the network by itself.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what a type checker sees of the names below
+    from .budget import Policy, sizes
+    from .cuts import legal_cuts
+    from .dialects import parse, render
+    from .driving import acompact, compact
+    from .errors import CompactlibError, LogError, PolicyError, StoreError, WireError
+    from .model import Conversation, Message, Origin
+    from .outcomes import AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged
+    from .protocol.validator import Violation, check
+    from .summaries.acceptance import Summary
+    from .summaries.rendering import SummaryRequest
+    from .tokens import counter_for, estimate
+    from .transcripts import load
+    from .truncation import Truncated, truncate
+    from .turns import turns
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AskSummary": "outcomes",
+    "Compacted": "outcomes",
+    "Conversation": "model",
+    "Message": "model",
+    "Origin": "model",
+    "Outcome": "outcomes",
+    "CompactlibError": "errors",
+    "LogError": "errors",
+    "Policy": "budget",
+    "PolicyError": "errors",
+    "Refused": "outcomes",
+    "StoreError": "errors",
+    "Summary": "summaries.acceptance",
+    "SummaryFailed": "outcomes",
+    "SummaryRequest": "summaries.rendering",
+    "Truncated": "truncation",
+    "Unchanged": "outcomes",
+    "Violation": "protocol.validator",
+    "WireError": "errors",
+    "acompact": "driving",
+    "check": "protocol.validator",
+    "compact": "driving",
+    "counter_for": "tokens",
+    "estimate": "tokens",
+    "legal_cuts": "cuts",
+    "load": "transcripts",
     "parse": "dialects",
     "render": "dialects",
+    "sizes": "budget",
+    "truncate": "truncation",
+    "turns": "turns",
 }
+"""Each public name and the module it lives in."""
+
+__all__ = [
+    "AskSummary",
+    "Compacted",
+    "CompactlibError",
+    "Conversation",
+    "LogError",
+    "Message",
+    "Origin",
+    "Outcome",
+    "Policy",
+    "PolicyError",
+    "Refused",
+    "StoreError",
+    "Summary",
+    "SummaryFailed",
+    "SummaryRequest",
+    "Truncated",
+    "Unchanged",
+    "Violation",
+    "WireError",
+    "acompact",
+    "check",
+    "compact",
+    "counter_for",
+    "estimate",
+    "legal_cuts",
+    "load",
+    "parse",
+    "render",
+    "sizes",
+    "truncate",
+    "turns",
+]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{home}", __name__), name)
+    module = importlib.import_module(f".{home}", __name__)
+    value = module if home == name else getattr(module, name)  # the module `turns` can be called
     globals()[name] = value
     return value

@@ -73,6 +73,16 @@ FIELDS: Final = (
 """The fields of an entry in the order in which they stand; ``case`` and ``answer`` may repeat."""
 
 _REPEATED: Final = frozenset({"case", "answer"})
+_VALUES: Final = {
+    "level": r"error|warning|info|MUST|SHOULD|MAY",
+    "case": r"[a-z0-9-]+ = (error|warning|info), .+",
+    "since": r"[0-9]+\.[0-9]+",
+    "until": r"[0-9]+\.[0-9]+",
+    "law": r"L([1-9]|1[0-9]|2[0-6])",
+    "core": r"C([1-9]|1[0-6])",
+    "status": r"[1-5][0-9][0-9]",
+    "evidence": r"[VDCK]",
+}
 _REQUIRED: Final = frozenset({"level", "since", "law", "sources"})
 _HOME: Final = Path(__file__).resolve().parents[2] / "spec"
 
@@ -211,10 +221,14 @@ def _parts(text: str, place: str) -> Iterator[_Part]:
             yield _Part("field", start + 1, line[2:])
         elif line.strip():
             quoted = line.startswith(">")
-            while at < len(lines) and lines[at].strip() and not lines[at].startswith(_OPENERS) and lines[at].startswith(">") == quoted:
+            while at < len(lines) and _continues(lines[at], quoted):
                 at += 1
             joined = " ".join(one.removeprefix(">").strip() for one in lines[start:at])
             yield _Part("quote" if quoted else "text", start + 1, joined)
+
+
+def _continues(line: str, quoted: bool) -> bool:  # noqa: FBT001 - private, one caller
+    return bool(line.strip()) and line.startswith(">") == quoted and not line.startswith(_OPENERS)
 
 
 def _entry(parts: Sequence[_Part], chapter: str) -> Entry:
@@ -234,6 +248,8 @@ def _entry(parts: Sequence[_Part], chapter: str) -> Entry:
     if not re.fullmatch(r"(field )+text quote( fence)+", shape):
         raise refuse(head, f"{named[1]} is not fields, one statement, one quoted Why, and examples, in this order")
     statement, why = (next(part for part in parts if part.kind == kind) for kind in ("text", "quote"))
+    if not statement.text.endswith(".") or re.search(r"[.!?] [A-Z]", statement.text):
+        raise refuse(statement, "a statement is one sentence; if it takes two, it is two rules")
     if not why.text.startswith("Why. "):
         raise refuse(why, "the quoted paragraph begins with 'Why. '")
     fences = [part for part in parts if part.kind == "fence"]
@@ -245,14 +261,16 @@ def _fields(parts: Sequence[_Part], chapter: str) -> dict[str, tuple[str, ...]]:
     fields: dict[str, tuple[str, ...]] = {}
     last = 0
     for part in parts:
-        name, colon, value = part.text.partition(": ")
-        if not colon or not value.strip() or name not in FIELDS:
+        name, colon, value = (piece.strip() for piece in part.text.partition(":"))
+        if not colon or not value or name not in FIELDS:
             raise SpecError(chapter, part.line, f"no field is called {name!r}, or it is empty; fields are {', '.join(FIELDS)}")
         place = FIELDS.index(name)
         if place < last or (name in fields and name not in _REPEATED):
             raise SpecError(chapter, part.line, f"the field {name!r} stands twice or too late; the order is {', '.join(FIELDS)}")
+        if name in _VALUES and not re.fullmatch(_VALUES[name], value):
+            raise SpecError(chapter, part.line, f"the field {name!r} cannot be {value!r}")
         last = place
-        fields[name] = (*fields.get(name, ()), value.strip())
+        fields[name] = (*fields.get(name, ()), value)
     return fields
 
 

@@ -252,7 +252,8 @@ _READS: Final = frozenset("read view open cat grep glob search ls list find fetc
 _RUNS: Final = frozenset("bash shell exec execute run terminal command cmd powershell python ipython".split())
 _PATHS: Final = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
 _COMMANDS: Final = ("command", "cmd", "script", "code")
-_OTHERS: Final = ("url", "query", "pattern", "name", "id", "description", "prompt")
+_OTHERS: Final = ("url", "query", "pattern", "name", "id", "description", "prompt", "input")
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "cmd", "powershell"})
 _VERBS: Final = {"view": "read", "create": "edited", "str_replace": "edited", "insert": "edited", "undo_edit": "edited"}
 
 
@@ -297,16 +298,21 @@ def deed(call: Call) -> Deed:
     values = _arguments(call)
     verb = "edited" if words & _WRITES else "ran" if words & _RUNS else "read" if words & _READS else "called"
     if not isinstance(values, dict):
-        text = values if isinstance(values, str) else ""
-        patched = tuple(_pattern("patched").findall(text))
-        return Deed("edited", call.name, patched) if patched else Deed(verb, call.name, _first_line(text))
+        values = {"input": values}
+    patch = values.get("input")
+    patched = tuple(_pattern("patched").findall(patch)) if isinstance(patch, str) else ()
+    if patched:
+        return Deed("edited", call.name, patched)
+    paths = _value(values, _PATHS)
     command = values.get("command")
     if isinstance(command, str) and command in _VERBS:
-        verb = _VERBS[command]
-    elif (objects := _value(values, _COMMANDS)) and verb != "edited":
-        return Deed("ran", call.name, objects)
-    patched = tuple(_pattern("patched").findall(value)) if isinstance(value := values.get("input"), str) else ()
-    return Deed(verb, call.name, patched or _value(values, _PATHS) or _value(values, _COMMANDS) or _value(values, _OTHERS))
+        return Deed(_VERBS[command], call.name, paths)
+    commands = _value(values, _COMMANDS)
+    if commands and verb != "edited":
+        return Deed("ran", call.name, commands)
+    if verb == "edited" and not paths:
+        verb = "called"
+    return Deed(verb, call.name, paths or commands or _value(values, _OTHERS))
 
 
 def _value(values: dict[Any, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -314,7 +320,7 @@ def _value(values: dict[Any, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
     for key in keys:
         value = values.get(key)
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
-            value = " ".join(value[:50])
+            value = value[-1] if len(value) > 2 and value[0] in _SHELLS else " ".join(value[:50])
         if isinstance(value, str) and (line := _first_line(value)):
             return line
     return ()

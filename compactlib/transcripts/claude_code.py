@@ -251,8 +251,11 @@ def _replacements(lines: Iterable[Line]) -> dict[str, str]:
 
 
 def _facts(rows: Sequence[Row]) -> dict[str, Json]:
-    last = rows[-1].value if rows else {}
-    return {name: last.get(key) for name, key in (("session", "sessionId"), ("cwd", "cwd"))}
+    facts: dict[str, Json] = {}
+    for name, key in (("session", "sessionId"), ("cwd", "cwd")):
+        told = (row.value[key] for row in reversed(rows) if isinstance(row.value.get(key), str))
+        facts[name] = next(told, None)
+    return facts
 
 
 def _title(lines: Iterable[Line], rows: Sequence[Row]) -> str | None:

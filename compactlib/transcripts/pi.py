@@ -67,6 +67,22 @@ class _Entry:
         return {"custom_message": "custom", "branch_summary": "branchSummary"}.get(self.kind, "")
 
 
+@frozen
+class _Context:
+    """
+    What the model sees.
+
+    Attributes:
+        entries: the compaction that holds, if there is one, then the rest in order.
+        fresh: the position of the first entry after that compaction.
+        compactions: how many there were on the way.
+    """
+
+    entries: tuple[_Entry, ...]
+    fresh: int
+    compactions: int
+
+
 def read_pi(lines: Sequence[Line]) -> Draft:
     """The conversation as it would be sent next, and what could not be read."""
     problems: list[Problem] = []
@@ -78,16 +94,16 @@ def read_pi(lines: Sequence[Line]) -> Draft:
         else:
             entries.append(_Entry(line.number, str(line.value.get("type")), line.value))
     path = [entries[at] for at in walk(_nodes(entries), len(entries) - 1, problems)]
-    shown, compactions = _context(path, problems, 1 if header else 0)
-    writer = _Writer(problems)
-    for entry in shown:
-        writer.write(entry)
+    context = _context(path, problems, 1 if header else 0)
+    writer = _Writer(problems, context)
+    for at, entry in enumerate(context.entries):
+        writer.write(at, entry)
     meta: dict[str, Json] = {
         "session": header.get("id"),
         "cwd": header.get("cwd"),
         "model": writer.model,
         "reported_tokens": writer.reported_tokens,
-        "compactions": compactions,
+        "compactions": context.compactions,
         "cleared_results": 0,
         "left_out": dict(writer.left_out),
     }
@@ -114,8 +130,7 @@ def _nodes(entries: Sequence[_Entry]) -> list[Node]:
     return nodes
 
 
-def _context(path: Sequence[_Entry], problems: list[Problem], header_lines: int) -> tuple[list[_Entry], int]:
-    """The entries that the model sees, the compaction first, and how many compactions there were."""
+def _context(path: Sequence[_Entry], problems: list[Problem], header_lines: int) -> _Context:
     found = []
     for at, entry in enumerate(path):
         if entry.kind == "compaction":
@@ -125,7 +140,7 @@ def _context(path: Sequence[_Entry], problems: list[Problem], header_lines: int)
             else:
                 problems.append(Problem(entry.line, "a compaction without a summary; the history before it stays"))
     if not found:
-        return list(path), 0
+        return _Context(tuple(path), 0, 0)
     last = found[-1]
     compaction = path[last].value
     first = last
@@ -134,74 +149,61 @@ def _context(path: Sequence[_Entry], problems: list[Problem], header_lines: int)
         first = next((at for at in range(last) if path[at].value.get("id") == name), last)
     elif isinstance(index, int) and index > 0:  # version 1 counts lines, the header being number 0
         first = next((at for at in range(last) if path[at].line >= index + header_lines), last)
-    return [path[last], *path[first:last], *path[last + 1 :]], len(found)
+    return _Context((path[last], *path[first:last], *path[last + 1 :]), 1 + last - first, len(found))
 
 
 class _Writer:
     """Takes the entries in order and keeps the messages made so far."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Problem], context: _Context) -> None:
         self.problems = problems
+        self.context = context
         self.entries: list[Entry] = []
         self.model: str | None = None
         self.reported_tokens: int | None = None
         self.left_out: Counter[str] = Counter()
-        self._run: list[dict[str, Json]] | None = None
-        self._is_first = True
+        self._reply_at = -1  # where the last reply stands
+        self._calls: set[Json] = set()  # and the ids of its calls
+        self._run: Entry | None = None  # the results that answer it, or a run of results that answer nothing
 
-    def write(self, entry: _Entry) -> None:
-        is_first, self._is_first = self._is_first, False
-        run, role = self._run, entry.role
+    def write(self, at: int, entry: _Entry) -> None:
+        role = entry.role
+        holder = entry.message if entry.kind == "message" else entry.value
         if role == "toolResult":
             self._result(entry)
-            return
-        if entry.kind == "compaction":
-            if is_first:
-                self._harness(entry, f"<summary>\n{entry.value['summary']}\n</summary>")
-            else:
-                self.left_out["older compaction"] += 1
-                self._run = run
+        elif entry.kind == "compaction" and at > 0:
+            self.left_out["older compaction"] += 1
+        elif entry.kind == "compaction" or role in ("branchSummary", "compactionSummary"):
+            self._user(entry, f"<summary>\n{holder.get('summary')}\n</summary>", Origin.HARNESS)
         elif role == "user":
-            self._user(entry, entry.message.get("content"), Origin.HUMAN)
+            self._user(entry, holder.get("content"), Origin.HUMAN)
         elif role == "assistant":
-            self._reply(entry)
+            self._reply(entry, is_fresh=at >= self.context.fresh)
         elif role in ("custom", "hookMessage"):
-            holder = entry.message if entry.kind == "message" else entry.value
             self._user(entry, holder.get("content"), Origin.HARNESS)
-        elif role in ("branchSummary", "compactionSummary"):
-            holder = entry.message if entry.kind == "message" else entry.value
-            if isinstance(holder.get("summary"), str) and holder["summary"]:
-                self._harness(entry, f"<summary>\n{holder['summary']}\n</summary>")
-        elif role == "bashExecution" and not entry.message.get("excludeFromContext"):
-            self._harness(entry, _command_text(entry.message))
+        elif role == "bashExecution" and not holder.get("excludeFromContext"):
+            self._user(entry, _command_text(holder), Origin.HARNESS)
         else:
             self.left_out[entry.kind if entry.kind != "message" else f"message {role}"] += 1
 
-    def _add(self, message: dict[str, Json], lines: Iterable[int], origin: Origin | None = None) -> None:
-        self._run = None
-        self.entries.append(Entry(message, tuple(lines), origin))
-
-    def _harness(self, entry: _Entry, text: str) -> None:
-        self._add({"role": "user", "content": text}, [entry.line], Origin.HARNESS)
-
     def _user(self, entry: _Entry, content: Json, origin: Origin) -> None:
-        if isinstance(content, str) and content:
-            self._add({"role": "user", "content": content}, [entry.line], origin)
-        elif isinstance(content, list):
-            blocks = _parts(content)
-            if blocks:
-                self._add({"role": "user", "content": blocks}, [entry.line] * len(blocks), origin)
+        blocks = _parts(content) if isinstance(content, list) else content
+        if blocks and isinstance(blocks, str | list):
+            lines = (entry.line,) * (len(blocks) if isinstance(blocks, list) else 1)
+            self.entries.append(Entry({"role": "user", "content": blocks}, lines, origin))
 
-    def _reply(self, entry: _Entry) -> None:
+    def _reply(self, entry: _Entry, *, is_fresh: bool) -> None:
         message = entry.message
         api, model = str(message.get("api", "anthropic")), message.get("model")
         self.model = model if isinstance(model, str) else self.model
-        if message.get("stopReason") not in _CUT_SHORT:
+        if is_fresh and message.get("stopReason") not in _CUT_SHORT:
             self.reported_tokens = _reported(message.get("usage")) or self.reported_tokens
         content = message.get("content")
         stored = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
         kept = [made for block in stored if (made := _reply_block(block, api)) is not None]
-        self._add({"role": "assistant", "content": kept}, [entry.line] * max(len(kept), 1))
+        self._reply_at, self._run = len(self.entries), None
+        self._calls = {block["id"] for block in kept if block.get("type") == "tool_use" and isinstance(block["id"], str)}
+        self.entries.append(Entry({"role": "assistant", "content": kept}, (entry.line,) * max(len(kept), 1)))
 
     def _result(self, entry: _Entry) -> None:
         message = entry.message
@@ -209,11 +211,15 @@ class _Writer:
         block: dict[str, Json] = {"type": "tool_result", "tool_use_id": call_id, "content": _answer(message)}
         if message.get("isError") is True:
             block["is_error"] = True
-        if self._run is None:
-            self._add({"role": "user", "content": []}, [])
-            self._run = self.entries[-1].message["content"]
-        self._run.append(block)
-        self.entries[-1] = Entry(self.entries[-1].message, (*self.entries[-1].lines, entry.line))
+        is_awaited = isinstance(call_id, str) and call_id in self._calls
+        place = self._reply_at + 1 if is_awaited else len(self.entries) - 1
+        run = self.entries[place] if 0 <= place < len(self.entries) else None
+        if run is not None and run is self._run:
+            run.message["content"].append(block)
+            self.entries[place] = self._run = Entry(run.message, (*run.lines, entry.line))
+            return
+        self._run = Entry({"role": "user", "content": [block]}, (entry.line,))
+        self.entries.insert(place if is_awaited else len(self.entries), self._run)
 
 
 def _reply_block(block: dict[str, Json], api: str) -> dict[str, Json] | None:
