@@ -2,10 +2,10 @@
 One text made shorter: head, tail, and a marker that tells the truth.
 
 What this is
-    `truncate`, which shortens the text of one tool result (or any other text)
-    to a limit, and `read_marker`, which recognises what it wrote.
+    `truncate`, which shortens the text of one tool result, or any other text,
+    to a limit.
 
-Rules it obeys (all of law L11)
+Rules it obeys (law L11)
     * kept + omitted = original, in characters (code points) and in newline
       characters; what was shortened before is counted against its first
       original.
@@ -13,39 +13,28 @@ Rules it obeys (all of law L11)
       text passed in; or it is that text.
     * What is kept are byte-identical slices, cut where `text.floor` and
       `text.ceiling` allow it.
-    * A marker is believed only if its reference is in the caller's issued
-      table and its numbers add up.  Anything else that looks like one is data.
 
 How it works
-    The excerpt is a prefix ``[0, head)``, a suffix ``[tail, end)`` and the
-    marker between them.  A limit in lines, and the place of an earlier marker,
-    say how far the prefix may reach and where the suffix may begin at the
-    earliest; the room in characters is then divided.  The suffix gets at least
-    half of it, because the end of a result (the compiler's errors, the total
-    of a test run) is usually what matters.  A limit in tokens, which can only
-    be measured, is met by trying rooms.
-
-    Notable lines of the omitted middle (errors, failures, exit codes) may
-    follow the marker, each with its line number.
+    An excerpt is a prefix ``[0, head)``, a suffix ``[tail, end)``, and between
+    them the marker, which notable lines of what is left out may follow.  A
+    limit in lines, and the place of an earlier marker, say how far the prefix
+    may reach and where the suffix may begin; then the room in characters is
+    divided.  The suffix gets at least half, because the end of a result (the
+    compiler's errors, the total of a test run) is usually what matters.  A
+    limit in tokens can only be measured, so it is met by trying rooms.
 
     In JSON the marker replaces a run of whole values of one array or object,
     so that prefix, marker as a string, and suffix are valid JSON again.
 
-Grammar of the marker, version 1
-    ::
-
-        [truncated v1: omitted N of N chars, N of N lines; CLAUSE(; ref=HEX64)(; N numbered lines from there follow)]
-
-    CLAUSE is one of two fixed wordings of "absence here is not absence there".
-    In text the marker stands on a line of its own, and the newlines around it
-    that the original did not have are the marker's.  Each numbered line is
-    ``N: `` and a whole line, or ``N~ `` and a part of one; then comes
-    ``[end of numbered lines]``.  In JSON it is a string value.
+What it costs
+    Text: one count of the newlines, and work in what is kept.  Notable lines:
+    one search.  Tokens: a handful of counts.  JSON: parsing it twice.
 
 What is not here
-    Storing the original (the caller does that first, law L10, and passes the
-    reference), keeping the issued table, and the place of a text: never put a
-    truncated text into the arguments of a tool call (law L11).
+    What a marker looks like and when one is believed (`markers`), what makes a
+    line notable (`signals`), storing the original (the caller does that first,
+    law L10, and passes the reference).  Never put a truncated text into the
+    arguments of a tool call (law L11).
 """
 
 from __future__ import annotations
@@ -58,26 +47,22 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from attrs import evolve, frozen
 
 from .errors import PolicyError
+from .markers import BRIEF, CLOSING, FULL, NUMBERED_LIMIT_LINES, REFERENCE, Issued, Marker, read_marker, write_marker
+from .signals import Signal, choose_signals, find_signals
 from .text import ceiling, count_newlines, floor, head_of_lines, tail_of_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
-__all__ = ["SIGNAL_LIMIT_LINES", "Issued", "Marker", "Truncated", "read_marker", "truncate"]
+__all__ = ["Issued", "Marker", "Truncated", "read_marker", "truncate"]
 
-Issued: TypeAlias = "Mapping[str, tuple[int, int]]"
-"""The issued table: for each reference this conversation gave out, the characters and newlines of what it stands for."""
-
-SIGNAL_LIMIT_LINES: Final = 100
-"""The most numbered lines one excerpt may have."""
-
-_SIGNAL_CHARS: Final = 400  # the most that is kept of one notable line
 _SIGNAL_DEFAULT_LINES: Final = 8
 _SIGNAL_DEFAULT_CHARS: Final = 1 << 16  # texts up to here are searched for notable lines without being asked to
-_LONG_CHARS: Final = 2_000  # from this limit on the marker explains itself at length
+_EXPLAIN_CHARS: Final = 2_000  # from this room on the marker explains itself at length
 _JSON_DEPTH: Final = 200
 _TRIES: Final = 12
-_CLOSE_ENOUGH: Final = 0.98
+_CLOSE_ENOUGH: Final = 0.98  # of a limit that can only be met by trying
+_JSON_SHARE: Final = 0.5  # of the limit; "auto" takes the text form if whole values fill less
 
 
 @frozen
@@ -116,176 +101,6 @@ class Truncated:
         return self.omitted_chars > 0
 
 
-@frozen
-class Marker:
-    """
-    A believed marker.
-
-    Attributes:
-        ref: the reference, found in the issued table.
-        start: where in the text the marker's own characters begin.
-        stop: where they end, numbered lines included.
-        original_chars: size of the first original.
-        original_lines: its newline characters.
-        omitted_chars: what the text around the marker does not show.
-        omitted_lines: likewise.
-        numbered: the numbered lines as (line number, start, stop) in the text.
-    """
-
-    ref: str
-    start: int
-    stop: int
-    original_chars: int
-    original_lines: int
-    omitted_chars: int
-    omitted_lines: int
-    numbered: tuple[tuple[int, int, int], ...]
-
-
-# --- The marker --------------------------------------------------------------
-
-_OPENING: Final = "[truncated v1: omitted "
-_BRIEF: Final = "absence here is not absence there"
-_FULL: Final = "this is an excerpt: absence here is not absence from the original, and the same request is cut the same way"
-_CLOSING: Final = "[end of numbered lines]"
-_REF: Final = "[0-9a-f]{64}"
-
-
-def _marker(omitted: tuple[int, int], original: tuple[int, int], clause: str, ref: str | None, numbered: int) -> str:
-    pointer = f"; ref={ref}" if ref is not None else ""
-    follow = f"; {numbered} numbered lines from there follow" if numbered else ""
-    chars, lines = (f"{part} of {whole}" for part, whole in zip(omitted, original, strict=True))
-    return f"{_OPENING}{chars} chars, {lines} lines; {clause}{pointer}{follow}]"
-
-
-@functools.cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A marker with a reference, and a numbered line.  Each part excludes the next, so matching is linear."""
-    number = "([0-9]{1,15})"
-    head = rf"{re.escape(_OPENING)}{number} of {number} chars, {number} of {number} lines; (?:{_BRIEF}|{_FULL})"
-    return (
-        re.compile(rf"{head}; ref=({_REF})(?:; ([0-9]{{1,3}}) numbered lines from there follow)?\]"),
-        re.compile(rf"{number}(?:: ([^\n]*\n)|~ ([^\n]*)\n)"),
-    )
-
-
-def _numbered(text: str, at: int, count: int) -> tuple[int, list[tuple[int, int, int]]] | None:
-    """The *count* numbered lines from *at* on, and where their closing line ends."""
-    found = []
-    for _ in range(count):
-        line = _patterns()[1].match(text, at)
-        if line is None:
-            return None
-        found.append((int(line[1]), *(line.span(2) if line[2] is not None else line.span(3))))
-        at = line.end()
-    return (at + len(_CLOSING), found) if text.startswith(_CLOSING, at) else None
-
-
-def _extents(text: str, start: int, stop: int) -> Iterable[tuple[int, int]]:
-    """What may belong to a marker whose line is ``[start, stop)``: the quotes of JSON, or newlines set around it."""
-    if text[start - 1 : start] == '"' == text[stop : stop + 1]:
-        yield start - 1, stop + 1
-    if stop == len(text) or text[stop] == "\n":
-        stop = min(stop + 1, len(text))
-        if start == 0 or text[start - 1] == "\n":
-            yield start, stop
-        if start > 0 and text[start - 1] == "\n":
-            yield start - 1, stop
-
-
-def read_marker(text: str, *, issued: Issued) -> Marker | None:
-    """
-    The marker in *text* that is to be believed, if there is one.
-
-    Law L11: the reference must be in *issued*.  Besides, the original's size
-    must be the one issued, and what stands around the marker plus what it says
-    is missing must be exactly that, so that a marker copied into other text,
-    or one with altered numbers, is data as well.
-
-    >>> ref = "5f" * 32
-    >>> short = truncate("a line of a log\\n" * 100, limit_chars=600, ref=ref)
-    >>> read_marker(short.text, issued={ref: (1600, 100)}).omitted_chars == short.omitted_chars
-    True
-    >>> read_marker(short.text, issued={}) is None
-    True
-    """
-    newlines = -1
-    at = text.find(_OPENING) if issued else -1
-    while at >= 0:
-        found = _patterns()[0].match(text, at)
-        at = text.find(_OPENING, at + 1)
-        if found is None or found[5] not in issued:
-            continue
-        omitted_chars, chars, omitted_lines, lines = (int(found[group]) for group in range(1, 5))
-        stop, numbered = found.end(), list[tuple[int, int, int]]()
-        if found[6] is not None:
-            block = _numbered(text, stop + 1, int(found[6])) if int(found[6]) <= SIGNAL_LIMIT_LINES else None
-            if block is None:
-                continue
-            stop, numbered = block
-        shown = sum(end - begin for _, begin, end in numbered)
-        for first, last in _extents(text, found.start(), stop):
-            if (chars, lines) != issued[found[5]] or len(text) - (last - first) + shown + omitted_chars != chars:
-                continue
-            if newlines < 0:
-                newlines = count_newlines(text)
-            own = count_newlines(text, first, last) - sum(count_newlines(text, begin, end) for _, begin, end in numbered)
-            if newlines - own + omitted_lines == lines:
-                return Marker(found[5], first, last, chars, lines, omitted_chars, omitted_lines, tuple(numbered))
-    return None
-
-
-# --- Notable lines -----------------------------------------------------------
-
-_SIGNALS: Final = (
-    # the verdict of a run, and what ends one
-    r"FAIL|test result:|[Tt]raceback \(most|panicked|panic:|[Ff]atal|FATAL|core dumped|[Ss]egmentation fault|[Oo]ut of memory|OOM"
-    r"|exit(?:ed)?(?: with)?(?: code| status)[ :=]*-?[1-9]|non-zero exit|код(?:ом)? (?:возврата|выхода|завершения)[ :=]*-?[1-9]",
-    # what went wrong
-    r"[Ee]rror|ERR(?:OR|!)|[Ee]xception|[Ff]ail(?:ed|ure)|not ok |[Оо]шибк|ОШИБК|[Ии]сключени|[Сс]бой|[Нн]е удалось|[Пп]ровал|错误|失败|エラー",
-    # what is missing or forbidden
-    r"[Nn]ot found|No such file|[Pp]ermission denied|[Rr]efused|[Tt]imed out|[Uu]ndefined reference|[Нн]е найден|[Оо]тказано",
-)
-"""What makes a line notable, by rank.  Literals and single characters only, so a search is linear."""
-
-
-@functools.cache
-def _signal_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """A notable word (its group is its rank), and what before or after one says that there is none."""
-    return (
-        re.compile("|".join(f"({words})" for words in _SIGNALS)),
-        re.compile(r"(?:^|[^0-9.])(?:0|[Nn]o|[Ww]ithout|[Бб]ез|[Нн]ет)[ \t]\Z"),
-        re.compile(r"\w{0,20}[\"']?[ \t]?[:=][ \t]?(?:0(?![0-9.])|[Nn]one|null|[Ff]alse|нет)"),
-    )
-
-
-_Hit: TypeAlias = tuple[int, int, int]
-"""A notable line: how notable (0 most), start, stop."""
-
-
-def _find_signals(text: str, start: int, stop: int) -> list[_Hit]:
-    """The notable lines of ``text[start:stop]`` in order.  A line that differs from an earlier one in digits alone ranks lower."""
-    word, none_before, none_after = _signal_patterns()
-    hits, kinds = [], set[str]()
-    digits = dict.fromkeys(map(ord, "0123456789"))
-    found = word.search(text, start, stop)
-    while found is not None:
-        at, after = found.span()
-        if not (none_before.search(text[max(0, at - 10) : at]) or none_after.match(text, after, after + 40)):
-            begin = max(start, text.rfind("\n", start, at) + 1)
-            after = text.find("\n", at, stop) + 1 or stop
-            end = after
-            if end - begin > _SIGNAL_CHARS:
-                begin = ceiling(text, max(begin, at - _SIGNAL_CHARS // 4))
-                end = floor(text, min(begin + _SIGNAL_CHARS, end - text.endswith("\n", begin, end)))
-            kind = text[begin:end].translate(digits)
-            rank = (found.lastindex or 1) - 1
-            hits.append((rank + len(_SIGNALS) if kind in kinds else rank, begin, end))
-            kinds.add(kind)
-        found = word.search(text, after, stop)
-    return hits
-
-
 # --- JSON --------------------------------------------------------------------
 
 _Container: TypeAlias = list[tuple[int, int]]
@@ -296,13 +111,13 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(name)  # NaN and the infinities are not JSON
 
 
-def _json_containers(text: str, least: int) -> list[_Container]:
-    """The arrays and objects of *text* that take up at least *least* characters; none if it is not JSON."""
+def _json_containers(text: str) -> list[_Container]:
+    """The arrays and objects of *text* that are not empty; none if it is not JSON."""
     try:
         json.loads(text, parse_int=float, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return []
-    large: list[_Container] = []
+    containers: list[_Container] = []
     open_: list[tuple[int, bool, _Container]] = []
     is_key = False
     for token in re.finditer(r'"(?:[^"\\]++|\\.)*+"|[][{},:]|[^][{},:"\s]++', text):
@@ -314,15 +129,15 @@ def _json_containers(text: str, least: int) -> list[_Container]:
             is_key = char == "{"
         elif char in "]}":
             start, _, values = open_.pop()
-            if values and token.end() - start >= least:
-                large.append(values)
+            if values:
+                containers.append(values)
             if open_:
                 open_[-1][2].append((start, token.end()))
         elif char in ",:":
             is_key = char == "," and open_[-1][1]
         elif open_ and not is_key:
             open_[-1][2].append(token.span())
-    return large
+    return containers
 
 
 def _json_gap(values: _Container, total: int, room: int, head_stop: int, tail_start: int) -> tuple[int, int] | None:
@@ -343,44 +158,35 @@ def _json_gap(values: _Container, total: int, room: int, head_stop: int, tail_st
     return head, tail
 
 
-# --- The excerpt -------------------------------------------------------------
+# --- Excerpts ----------------------------------------------------------------
+
+_Reach: TypeAlias = tuple[int, int]
+"""How far the prefix may go, and where the suffix may begin."""
 
 
 class _Excerpts:
     """All excerpts of one text: what stays the same while sizes are tried."""
 
     def __init__(
-        self, text: str, *, keep: str, original: tuple[int, int], seen: Marker | None, ref: str | None, clause: str, signal_lines: int
+        self, text: str, *, keep: Literal["both", "head", "tail"], seen: Marker | None, ref: str | None, clause: str, signal_lines: int
     ) -> None:
         self.text = text
         self.end = len(text)
         self.keep = keep
-        self.original = original
         self.seen = seen
-        self.ref = ref
+        self.hole: _Reach = (self.end, 0) if seen is None else (seen.start, seen.stop)  # left out in any case
+        self.original = (self.end, count_newlines(text)) if seen is None else (seen.original_chars, seen.original_lines)
+        self.ref = ref if seen is None else seen.ref
         self.clause = clause
         self.signal_lines = signal_lines
-        self.hole = (seen.start, seen.stop) if seen is not None else (self.end, 0)  # what is left out in any case
-        self.last_line = self.end - tail_of_lines(text, 1)
+        self.last_line_chars = self.end - tail_of_lines(text, 1)
 
-    @functools.cached_property
-    def hits(self) -> list[_Hit]:
-        """Candidates for numbered lines: those of the earlier excerpt, then what a search finds."""
-        if self.signal_lines == 0:
-            return []
-        head, tail = self.hole
+    def whole(self) -> Truncated:
+        """The text as it is, which may be an excerpt already."""
         if self.seen is None:
-            return _find_signals(self.text, 0, self.end)
-        earlier = [(0, start, stop) for _, start, stop in self.seen.numbered]
-        return [*_find_signals(self.text, 0, head), *earlier, *_find_signals(self.text, tail, self.end)]
-
-    def line_number(self, at: int) -> int:
-        """The number, counted from 1, that the line at *at* has in the original."""
-        if self.seen is None or at < self.seen.start:
-            return count_newlines(self.text, 0, at) + 1
-        if at >= self.seen.stop:
-            return self.original[1] - count_newlines(self.text, at) + 1
-        return next(line for line, start, _ in self.seen.numbered if start == at)
+            return Truncated(self.text, *self.original, 0, 0, self.ref, ((0, self.end),))
+        around = [(0, self.seen.start), *(line[1:] for line in self.seen.numbered), (self.seen.stop, self.end)]
+        return self.account(around)
 
     def account(self, pieces: Iterable[tuple[int, int]]) -> Truncated:
         """The account of showing *pieces*; its text is still the whole one."""
@@ -390,103 +196,305 @@ class _Excerpts:
         lines -= sum(count_newlines(self.text, start, stop) for start, stop in kept)
         return Truncated(self.text, *self.original, chars, lines, self.ref, kept)
 
-    def marker(self, omitted: tuple[int, int], *, numbered: int = 0) -> str:
-        return _marker(omitted, self.original, self.clause, self.ref, numbered)
+    def marker(self, omitted: tuple[int, int] | None = None, *, numbered: int = 0) -> str:
+        """The marker for what is *omitted*; without that, the longest there can be."""
+        omitted = self.original if omitted is None else omitted
+        return write_marker(omitted=omitted, original=self.original, ref=self.ref, clause=self.clause, numbered=numbered)
 
-    # Where the prefix ends and the suffix begins.
+    # Where the prefix ends and the suffix begins
 
-    def reach(self, lines: int | None) -> tuple[int, int]:
-        """How far the prefix may go and where the suffix may begin, if *lines* lines may be kept."""
+    def reach(self, lines: int | None) -> _Reach:
+        """The reach if *lines* lines may be kept, or any number of them."""
         head_stop, tail_start = self.hole
         if lines is not None:
-            in_head, in_tail = (_count_lines(self.text, *part) for part in ((0, head_stop), (tail_start, self.end)))
-            head_lines = {"head": lines, "tail": 0, "both": max(min(lines // 2, in_head), lines - in_tail)}[self.keep]
+            head_lines = {"head": lines, "tail": 0, "both": lines // 2}[self.keep]
+            if self.keep == "both" and self.seen is not None:  # one side may have less than its share
+                in_head, in_tail = _shown_lines(self.text[:head_stop]), _shown_lines(self.text[tail_start:])
+                head_lines = max(min(head_lines, in_head), lines - in_tail)
             head_stop = min(head_stop, head_of_lines(self.text, head_lines))
-            tail_start = max(tail_start, tail_of_lines(self.text, max(0, lines - head_lines)))
-        if self.keep == "head":
-            return head_stop, self.end
-        return (0 if self.keep == "tail" else head_stop), tail_start
+            tail_start = max(tail_start, tail_of_lines(self.text, lines - head_lines))
+        return 0 if self.keep == "tail" else head_stop, self.end if self.keep == "head" else tail_start
 
-    def split(self, room: int, reach: tuple[int, int]) -> tuple[int, int]:
+    def split(self, room: int, reach: _Reach) -> tuple[int, int]:
         """Where the prefix ends and the suffix begins, if together they may have *room* characters."""
         head_stop, tail_start = reach
         room = max(room, 0)
-        # At least half for the end of the text, its last line whole if that fits, and what the prefix cannot use.
-        share = max(room - room // 2, self.last_line if self.last_line <= room else 0, room - head_stop)
+        # The suffix gets half, or its last line if that fits, or all that the prefix cannot use.
+        share = max(room - room // 2, self.last_line_chars if self.last_line_chars <= room else 0, room - head_stop)
         tail = max(self.end - share, tail_start)
         if tail > tail_start:
             tail = ceiling(self.text, tail)
             newline = self.text.find("\n", tail - 1, tail + (self.end - tail) // 4)
             tail = newline + 1 if newline >= 0 else tail
+        # The prefix gets the rest, but no more than the suffix unless that has all it can have.
         used = self.end - tail
-        share = room - used if tail == tail_start else min(room - used, used)
-        head = min(share, head_stop, tail)
+        head = min(room - used if tail == tail_start else min(room - used, used), head_stop, tail)
         if head < head_stop:
             head = floor(self.text, head)
             newline = self.text.rfind("\n", head - head // 4, head)
             head = newline + 1 if newline >= 0 else head
         return head, tail
 
-    # The two forms of an excerpt.
+    # Notable lines
+
+    @functools.cached_property
+    def signals(self) -> list[Signal]:
+        """All candidates: the numbered lines of an earlier excerpt, which come first, and what a search finds."""
+        head, tail = self.hole
+        if self.seen is None:
+            return find_signals(self.text)
+        earlier = [(0, start, stop) for _, start, stop in self.seen.numbered]
+        return [*find_signals(self.text, 0, head), *earlier, *find_signals(self.text, tail)]
+
+    def line_number(self, at: int) -> int:
+        """The number, counted from 1, that the line at *at* has in the original."""
+        if self.seen is not None:
+            for line, start, _ in self.seen.numbered:
+                if start == at:
+                    return line
+            if at >= self.seen.stop:
+                return self.original[1] - count_newlines(self.text, at) + 1
+        return count_newlines(self.text, 0, at) + 1
+
+    # The two forms of an excerpt
 
     def in_text(self, room: int, lines: int | None = None) -> Truncated:
-        """The excerpt of at most *room* characters and *lines* lines, or the marker alone if that is longer."""
-        lines = None if lines is None else lines - 1  # the marker's
-        most = len(self.marker(self.original))
-        head, tail = self.split(room - most - 2, self.reach(lines))
-        numbered: list[_Hit] = []
-        if self.hits:
-            most = len(self.marker(self.original, numbered=self.signal_lines)) + len(_CLOSING) + 4
-            width = len(str(self.original[1])) + 3
-            count = self.signal_lines if lines is None else min(self.signal_lines, lines // 4 - 1)
-            share = (room - most) // 4
-            head, tail = self.split(room - most - share, self.reach(None if lines is None else lines - count - 1))
-            numbered = _choose(self.hits, head, tail, count, share, width)
-            if numbered:  # now that their size is known, give the rest back
-                share = sum(stop - start + width for _, start, stop in numbered)
-                rest = None if lines is None else lines - len(numbered) - 1
-                head, tail = self.split(room - most - share, self.reach(rest))
-                numbered = [hit for hit in numbered if head <= hit[1] and hit[2] <= tail]
-            else:
-                most = len(self.marker(self.original))
-                head, tail = self.split(room - most - 2, self.reach(lines))
+        """The excerpt of at most *room* characters and *lines* lines; the marker alone where not even that fits."""
+        lines = None if lines is None else max(lines - 1, 0)  # one is the marker's
+        numbered: list[Signal] = []
+        count = self.signal_lines if lines is None else min(self.signal_lines, lines // 4)
+        if count > 0 and self.signals:
+            own = len(self.marker(numbered=count)) + len(CLOSING) + len("\n" * 3)
+            extra = len(f"{self.original[1] + 1}: \n")
+            share = (room - own) // 4
+            head, tail = self.split(room - own - share, self.reach(None if lines is None else lines - count - 1))
+            inside = [signal for signal in self.signals if head <= signal[1] and signal[2] <= tail]
+            numbered = choose_signals(inside, count=count, room_chars=share, extra_chars=extra)
+        if numbered:  # their size is known now: what they do not need goes to prefix and suffix
+            share = sum(stop - start + extra for _, start, stop in numbered)
+            head, tail = self.split(room - own - share, self.reach(None if lines is None else lines - len(numbered) - 1))
+            numbered = [signal for signal in numbered if head <= signal[1] and signal[2] <= tail]
+        else:
+            head, tail = self.split(room - len(self.marker()) - len("\n" * 2), self.reach(lines))
         return self.compose(head, tail, [(start, stop) for _, start, stop in numbered])
 
-    def compose(self, head: int, tail: int, numbered: list[tuple[int, int]]) -> Truncated:
-        """Prefix, marker with numbered lines, suffix."""
-        text, end = self.text, self.end
-        made = self.account([(0, head), *numbered, (tail, end)])
-        parts = [text[:head], "" if head == 0 or text[head - 1] == "\n" else "\n"]
-        parts.append(self.marker((made.omitted_chars, made.omitted_lines), numbered=len(numbered)))
-        if numbered:
-            parts.append("\n")
-            for start, stop in numbered:
-                whole = text[stop - 1] == "\n"
-                parts.append(f"{self.line_number(start)}{':' if whole else '~'} {text[start:stop]}{'' if whole else chr(10)}")
-            parts.append(_CLOSING)
-        parts += ["\n" if tail < end else "", text[tail:]]
+    def compose(self, head: int, tail: int, numbered: Iterable[tuple[int, int]] = ()) -> Truncated:
+        """Prefix, marker with its numbered lines, suffix."""
+        text = self.text
+        lines = []
+        for start, stop in numbered:
+            is_whole = text[stop - 1] == "\n"
+            lines.append(f"{self.line_number(start)}{':' if is_whole else '~'} {text[start:stop]}{'' if is_whole else chr(10)}")
+        made = self.account([(0, head), *numbered, (tail, self.end)])
+        parts = [
+            text[:head],
+            "\n" if head > 0 and text[head - 1] != "\n" else "",
+            self.marker((made.omitted_chars, made.omitted_lines), numbered=len(lines)),
+            *(("\n", *lines, CLOSING) if lines else ()),
+            "\n" if tail < self.end else "",
+            text[tail:],
+        ]
         return evolve(made, text="".join(parts))
 
     @functools.cached_property
     def containers(self) -> list[_Container]:
-        """The arrays and objects that hold the earlier marker, if there is one."""
-        head, tail = self.hole
-        least = tail - head if self.seen is not None else 2
-        return [values for values in _json_containers(self.text, least)]
+        return _json_containers(self.text)
 
     def in_json(self, room: int) -> Truncated | None:
         """The excerpt of at most *room* characters that is valid JSON, ``None`` where there is none."""
-        room -= len(self.marker(self.original)) + 2
-        best: tuple[int, int] | None = None
+        room -= len(self.marker()) + len('""')
+        head_stop, tail_start = self.hole
+        gaps = []
         for values in self.containers:
-            head_stop, tail_start = self.hole
-            head_stop = values[0][0] if self.keep == "tail" else head_stop
-            tail_start = values[-1][1] if self.keep == "head" else tail_start
-            gap = _json_gap(values, self.end, room, head_stop, tail_start)
-            if gap is not None and (best is None or gap[1] - gap[0] < best[1] - best[0]):
-                best = gap
-        if best is None:
+            last_head = values[0][0] if self.keep == "tail" else head_stop
+            first_tail = values[-1][1] if self.keep == "head" else tail_start
+            gap = _json_gap(values, self.end, room, last_head, first_tail)
+            if gap is not None:
+                gaps.append(gap)
+        if not gaps:
             return None
-        made = self.account([(0, best[0]), (best[1], self.end)])
+        head, tail = min(gaps, key=lambda gap: gap[1] - gap[0])
+        made = self.account([(0, head), (tail, self.end)])
         marker = self.marker((made.omitted_chars, made.omitted_lines))
-        return evolve(made, text=f'{self.text[: best[0]]}"{marker}"{self.text[best[1] :]}')
+        return evolve(made, text=f'{self.text[:head]}"{marker}"{self.text[tail:]}')
+
+
+# --- Limits ------------------------------------------------------------------
+
+
+class _Limits:
+    """What a result may measure, in each unit that has a limit."""
+
+    def __init__(self, chars: int | None, lines: int | None, tokens: int | None, counter: Callable[[str], int] | None) -> None:
+        given = {"limit_chars": chars, "limit_lines": lines, "limit_tokens": tokens}
+        self.of = {name: limit for name, limit in given.items() if limit is not None}
+        self.counter = counter
+        for name, limit in self.of.items():
+            if type(limit) is not int or limit < 0:
+                raise PolicyError(name, f"a limit is an int of at least 0, not {limit!r}", rule="L11")
+        if not self.of:
+            raise PolicyError("limit_chars", "no limit is given", rule="L11", hint="or limit_lines, or limit_tokens")
+
+    def sizes(self, result: str) -> dict[str, int]:
+        """What *result* measures, in the units that have a limit."""
+        measure = {"limit_chars": len, "limit_lines": _shown_lines, "limit_tokens": self.count_tokens}
+        return {name: measure[name](result) for name in self.of}
+
+    def load(self, result: str) -> float:
+        """How much of its tightest limit *result* fills; it fits if that is at most 1."""
+        return max(size / limit if (limit := self.of[name]) else 2.0 * size for name, size in self.sizes(result).items())
+
+    def too_small(self, text: str, marker: str) -> PolicyError:
+        """The error for a *text* that does not fit when its shortest excerpt, a *marker*, does not do either."""
+        smallest = self.sizes(text)
+        if len(marker) < len(text):
+            smallest = {name: min(size, smallest[name]) for name, size in self.sizes(marker).items()}
+        name = max(smallest, key=lambda name: smallest[name] - self.of[name])
+        problem = f"{self.of[name]} is too small even for a marker; the smallest usable limit is {smallest[name]}"
+        return PolicyError(name, problem, rule="L11")
+
+    def count_tokens(self, text: str) -> int:
+        if self.counter is None:
+            from .tokens import estimate  # here, because most limits are not in tokens
+
+            return estimate(text)
+        size = self.counter(text)
+        if not isinstance(size, int) or size < 0:
+            raise PolicyError("counter", f"a counter returns an int of at least 0, not {size!r}")
+        return size
+
+
+def _shown_lines(text: str) -> int:
+    """The lines a reader sees: newlines, and what follows the last one."""
+    return count_newlines(text) + (text != "" and not text.endswith("\n"))
+
+
+def _largest(build: Callable[[int], Truncated | None], limits: _Limits, room: int, guess: int) -> Truncated | None:
+    """
+    The largest of the excerpts that *build* makes for up to *room* characters and that fits, as nearly as a few tries find it.
+
+    Sizes in tokens are about proportional to characters, so the next try is a
+    proportion of the last; every third one halves what is left, in case they are not.
+    """
+    best: Truncated | None = None
+    low, high, at = 0, room + 1, min(max(guess, 1), room)
+    for attempt in range(1, _TRIES + 1):
+        made = build(at)
+        load = 0.0 if made is None else limits.load(made.text)
+        if load > 1:
+            high = at
+        else:
+            low = at
+            if made is not None and (best is None or made.omitted_chars <= best.omitted_chars):
+                best = made
+            if load >= _CLOSE_ENOUGH:
+                break
+        if high - low <= 1:
+            break
+        at = (low + high) // 2 if attempt % 3 == 0 or load == 0 else int(at / load)
+        at = min(max(at, low + 1), high - 1)
+    return best
+
+
+# --- The public function -----------------------------------------------------
+
+
+def truncate(
+    text: str,
+    *,
+    limit_chars: int | None = None,
+    limit_lines: int | None = None,
+    limit_tokens: int | None = None,
+    keep: Literal["both", "head", "tail"] = "both",
+    ref: str | None = None,
+    signal_lines: int | None = None,
+    counter: Callable[[str], int] | None = None,
+    form: Literal["text", "json", "auto"] = "text",
+    issued: Issued | None = None,
+) -> Truncated:
+    """
+    Shorten *text* to a limit, keeping its head and tail around a truthful marker.
+
+    Law L11.  A tool's output must not fill the window, and an excerpt that is
+    mistaken for the whole is worse than none; so the marker states what is
+    missing, that it may matter, and where it is.
+
+    Args:
+        text: anything; never the arguments of a tool call, where no marker may stand.
+        limit_chars: the most code points of the result, marker included.
+        limit_lines: the most lines of the result, marker and numbered lines included.
+        limit_tokens: the most *counter* may say of the result.  At least one
+            limit is due; of several each holds.
+        keep: ``"both"`` gives the tail at least half of what is kept (the head
+            no more than the tail), ``"head"`` and ``"tail"`` all to one side.
+        ref: the reference under which the caller stored the whole, 64 hexadecimal digits.
+        signal_lines: how many notable lines of the omitted middle to keep, by
+            number; not in JSON.  Left out, it is 8 with ``keep="both"`` and a
+            text of at most 65,536 characters, where the search costs little, else 0.
+        counter: tokens of a text, any other unit as well
+            (``lambda text: len(text.encode())`` makes a limit in bytes); the
+            library's estimate if left out.  Its own exceptions pass through.
+        form: ``"json"`` leaves valid JSON valid wherever whole values can be
+            left out so that the limit is met; ``"auto"`` does so if that fills
+            half the limit.  Otherwise, and for all else, the text form is used.
+        issued: the references this conversation gave out, with the size of
+            what they stand for.  A text that is an excerpt with one of them is
+            counted against that original, and keeps its reference.
+
+    Returns:
+        The text passed in if it fits, else an excerpt shorter than it.
+
+    Raises:
+        PolicyError: (a `ValueError`) if an argument is impossible, or if the
+            text is too long and the shortest marker too, naming the smallest
+            usable limit.
+
+    A build's log of some 30,000 tokens, of which the end matters:
+
+    >>> log = "".join(f"[{n:4}/2400] compiling module_{n}.c with -O2 -Wall -o build/m{n}.o\\n" for n in range(2400))
+    >>> short = truncate(log + "link: undefined symbol 'main'\\n", keep="tail", limit_lines=200)
+    >>> print(short.text[:70])
+    [truncated v1: omitted 147516 of 161010 chars, 2202 of 2401 lines; thi
+    >>> short.text.count("\\n"), short.text.splitlines()[-1]
+    (200, "link: undefined symbol 'main'")
+    """
+    limits = _Limits(limit_chars, limit_lines, limit_tokens, counter)
+    if keep not in ("both", "head", "tail"):
+        raise PolicyError("keep", f"one of 'both', 'head' and 'tail', not {keep!r}")
+    if form not in ("text", "json", "auto"):
+        raise PolicyError("form", f"one of 'text', 'json' and 'auto', not {form!r}")
+    if ref is not None and re.fullmatch(REFERENCE, ref) is None:
+        raise PolicyError("ref", f"a reference is 64 lower-case hexadecimal digits, not {ref!r}", rule="L25")
+    if signal_lines is None:
+        signal_lines = _SIGNAL_DEFAULT_LINES if keep == "both" and len(text) <= _SIGNAL_DEFAULT_CHARS else 0
+    if not 0 <= signal_lines <= NUMBERED_LIMIT_LINES:
+        raise PolicyError("signal_lines", f"between 0 and {NUMBERED_LIMIT_LINES}, not {signal_lines}")
+
+    seen = read_marker(text, issued=issued) if issued else None
+    room = min(limits.of.get("limit_chars", len(text)), len(text) - 1)
+    excerpts = _Excerpts(
+        text,
+        keep=keep,
+        seen=seen,
+        ref=ref,
+        clause=FULL if min(room, 3 * limits.of.get("limit_tokens", room)) >= _EXPLAIN_CHARS else BRIEF,
+        signal_lines=signal_lines,
+    )
+    load = limits.load(text)
+    if load <= 1:
+        return excerpts.whole()
+
+    best: Truncated | None = None
+    guess = int(len(text) / load)
+    if form == "json" or (form == "auto" and text.lstrip()[:1] in ("{", "[")):
+        best = _largest(excerpts.in_json, limits, room, guess)
+        if form == "auto" and best is not None and limits.load(best.text) < _JSON_SHARE:
+            best = None
+    if best is None:
+        build = functools.partial(excerpts.in_text, lines=limit_lines)
+        best = build(room) if limit_tokens is None else _largest(build, limits, room, guess)
+    if best is None or limits.load(best.text) > 1 or len(best.text) >= len(text):
+        best = excerpts.compose(0, len(text))  # the marker alone
+    if limits.load(best.text) > 1 or len(best.text) >= len(text):
+        raise limits.too_small(text, best.text)
+    return best

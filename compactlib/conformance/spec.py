@@ -189,46 +189,43 @@ def read_sources(folder: Path = _HOME) -> dict[str, dict[str, str]]:
     return table
 
 
+_OPENERS: Final = (("```", "fence"), ("## ", "heading"), ("# ", "title"), ("- ", "field"), (">", "quote"))
+
+
 @frozen
 class _Part:
-    kind: Literal["title", "heading", "field", "text", "quote", "fence"]
+    kind: str
     line: int
     text: str
 
 
-_OPENERS: Final = ("```", "# ", "## ", "- ")
+def _kind(line: str) -> str:
+    for opener, kind in _OPENERS:
+        if line.startswith(opener):
+            return kind
+    return "text" if line.strip() else "blank"
 
 
 def _parts(text: str, place: str) -> Iterator[_Part]:
-    """Cut a chapter into headings, fields, paragraphs, quotes and fences; a paragraph's lines are joined by a space."""
+    """Cut a chapter into titles, headings, fields, fences, and paragraphs, quoted or not, whose lines a space joins."""
     lines = text.splitlines()
     at = 0
     while at < len(lines):
-        start, line = at, lines[at]
+        start, kind = at, _kind(lines[at])
         at += 1
-        if line.startswith("```"):
+        if kind == "fence":
             while at < len(lines) and lines[at] != "```":
                 at += 1
             if at == len(lines):
                 raise SpecError(place, start + 1, "a fence is never closed")
-            yield _Part("fence", start + 1, "\n".join([line[3:], *lines[start + 1 : at]]))
+            yield _Part(kind, start + 1, "\n".join([lines[start][3:], *lines[start + 1 : at]]))
             at += 1
-        elif line.startswith("## "):
-            yield _Part("heading", start + 1, line[3:])
-        elif line.startswith("# "):
-            yield _Part("title", start + 1, line[2:])
-        elif line.startswith("- "):
-            yield _Part("field", start + 1, line[2:])
-        elif line.strip():
-            quoted = line.startswith(">")
-            while at < len(lines) and _continues(lines[at], quoted):
+        elif kind in ("text", "quote"):
+            while at < len(lines) and _kind(lines[at]) == kind:
                 at += 1
-            joined = " ".join(one.removeprefix(">").strip() for one in lines[start:at])
-            yield _Part("quote" if quoted else "text", start + 1, joined)
-
-
-def _continues(line: str, quoted: bool) -> bool:  # noqa: FBT001 - private, one caller
-    return bool(line.strip()) and line.startswith(">") == quoted and not line.startswith(_OPENERS)
+            yield _Part(kind, start + 1, " ".join(line.removeprefix(">").strip() for line in lines[start:at]))
+        elif kind != "blank":
+            yield _Part(kind, start + 1, lines[start].lstrip("#- "))
 
 
 def _entry(parts: Sequence[_Part], chapter: str) -> Entry:
@@ -276,18 +273,15 @@ def _fields(parts: Sequence[_Part], chapter: str) -> dict[str, tuple[str, ...]]:
 
 def _example(part: _Part, rule: str, chapter: str) -> Example:
     info, _, text = part.text.partition("\n")
-    found = re.fullmatch(r"example (good|bad) id=(\S+?)\.(good|bad)-([1-9][0-9]*)(?: also=(\S+))?", info)
+    found = re.fullmatch(rf"example (good|bad) id=({re.escape(rule)}\.\1-[1-9][0-9]*)(?: also=(\S+))?", info)
     if found is None:
         raise SpecError(chapter, part.line, f"a fence opens 'example good|bad id={rule}.good-1 [also=ID,ID]', not {info!r}")
-    kind, owner, again, number, also = found.groups()
-    if owner != rule or again != kind or (also and kind == "good"):
-        raise SpecError(chapter, part.line, f"a {kind} example of {rule} is called {rule}.{kind}-N, and only bad ones have also=")
     try:
         body = json.loads(text)
     except ValueError as error:
         raise SpecError(chapter, part.line, f"the body is not JSON: {error}") from None
-    kinds: dict[str, Literal["good", "bad"]] = {"good": "good", "bad": "bad"}
-    return Example(f"{rule}.{kind}-{number}", kinds[kind], tuple(also.split(",")) if also else (), body, part.line)
+    also = tuple(found[3].split(",")) if found[3] else ()
+    return Example(found[2], "good" if found[1] == "good" else "bad", also, body, part.line)
 
 
 # -- running ---------------------------------------------------------------------------------------------------------

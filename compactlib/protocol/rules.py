@@ -127,7 +127,9 @@ _ORPHANED: Final = (
 )
 _OPEN_CALLS: Final = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-    "The following tool_call_ids did not have response messages: {ids}"
+    "The following tool_call_ids did not have response messages: {ids}\n"
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+    "(insufficient tool messages following tool_calls message)"
 )
 
 # fmt: off
@@ -384,9 +386,7 @@ _TABLE: Final[tuple[Rule, ...]] = (
     # -- OpenAI Chat: calls and results -----------------------------------------------------------------------------
     Rule("O-PAIR-01", "C1", "L2", "error", "V", "synthesize-result",
         "Every call of an assistant message is answered by one of the tool messages directly after it.",
-        _OPEN_CALLS + "\n"
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-        "(insufficient tool messages following tool_calls message)",
+        _OPEN_CALLS,
         "cai#111; agno#3105; dify#32222 (DeepSeek); qwen-code#606, #315, #869; litellm#10083, #28995; recorded: ldp, lmnr",
         (("legacy", "warning", "for function_call and the role function no refusal is known"),)),
     Rule("O-PAIR-02", "C2", "L2", "error", "V", "drop-orphan",
@@ -511,7 +511,7 @@ def rules_of(dialect: str) -> tuple[Rule, ...]:
 # missing, late, or behind other text is reported alike); then all of them are given.
 
 _SHORTEST_PIECE_CHARS: Final = 10  # " tokens > ", but not "messages."
-_ENOUGH_PERCENT: Final = 50  # of the text's characters, so that a text cut in the middle is still known
+_ENOUGH_PERCENT: Final = 40  # of the characters that do not vary, so that a text cut in the middle is still known
 _CLOSE_PERCENT: Final = 20  # texts that fit this much worse than the best are chance resemblances
 _QUOTES: Final = str.maketrans("", "", "`'\"\\")
 
@@ -555,7 +555,7 @@ def _cut(template: str) -> tuple[str, ...]:
     import re
 
     pieces = re.split(r"\{[a-z]+\}|(?<=\.) ", _plain(template))
-    return tuple(piece for piece in pieces if len(piece) >= _SHORTEST_PIECE_CHARS)
+    return tuple(piece.removeprefix(": ") for piece in pieces if len(piece) >= _SHORTEST_PIECE_CHARS)
 
 
 def _fit(pieces: tuple[str, ...], pasted: str) -> int:

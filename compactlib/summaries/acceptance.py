@@ -12,10 +12,8 @@ Rules it obeys
     the assembled output and the summariser's window.
 
     Law L25: headings, markers, references and summary headers that the reply
-    was not entitled to are escaped, never believed.  *Goal* and *orders* hold
-    only words that a person wrote; anything else in them is moved to
-    *critical context*, with the name of who really said it.  The first prompt
-    is quoted there mechanically, whatever the reply says.
+    was not entitled to are escaped, never believed; what it puts into a
+    person's mouth is moved (`provenance`).
 
     Law L20: an item that was done and comes back as unfinished, though
     nothing that is replaced speaks of it, goes back to *done*, flagged.
@@ -27,12 +25,8 @@ How it works
     that lacks them is looked at for *why*, so a guess about its manner can
     name the fault but cannot cause a rejection.
 
-    The provenance check asks whether an item occurs in a person's text, word
-    for word, at word boundaries.  It refuses the cheapest trick, a quotation
-    that leaves out the "never" in front.
-
 What is not here
-    Whether claims are borne out and anchors survived (`facts`), whether the
+    Who said what (`provenance`), whether claims are borne out and anchors survived (`facts`), whether the
     output became smaller (`compaction`), and the header line (`head`).
 """
 
@@ -46,40 +40,28 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from ..model import Message, Origin, Result, Text
-from ..text import quote_lines
+from ..model import Message, Result, Text
 from ..tokens import Counter
-from ..truncation import truncate
 from .prompts import OPENING
-from .rendering import SummaryRequest, calls_by_result, label, origins
+from .provenance import core, folded, said_by_persons, visible, with_first_prompt, with_proven_words
+from .rendering import SummaryRequest, label
 from .schema import Schema, Sections, item_text, parse_sections, render_sections
 
 __all__ = [
-    "FIRST_PROMPT",
-    "LATEST_PROMPT",
     "NORMAL_STOPS",
     "Accepted",
     "Code",
     "Rejected",
     "Summary",
     "failed",
-    "human_texts",
     "judge",
 ]
-
-FIRST_PROMPT: Final = "First prompt:"
-"""Stands above the mechanical quotation of the first prompt (law L8)."""
-
-LATEST_PROMPT: Final = "Latest prompt:"
-"""May stand before a quotation in *goal*."""
 
 NORMAL_STOPS: Final = frozenset({"end", "end_turn", "stop", "completed", "eos"})
 """Stop reasons that mean that the model had said all it wanted to say, in any case of letters."""
 
 _REFUSAL_STOPS: Final = frozenset({"refusal", "content_filter", "safety", "prohibited_content", "guardrail_intervened"})
 _NULL_WORDS: Final = frozenset({"null", "none", "undefined", "n/a", "ok", "okay", "done", "nil", "nan"})
-_FIRST_PROMPT_TOKENS: Final = 500
-_MOST_OCCURRENCES: Final = 200  # of one item in the texts it is looked for
 
 
 @frozen
@@ -158,8 +140,8 @@ class Accepted:
         body: the summary's text, without header and appendix.
         sections: the same, taken apart.
         tokens: size of `body` by the counter.
-        moved: items of *goal* and *orders* that no person wrote, and that
-            stand in *critical context* now.
+        moved: items, or sentences of them, that stood under *goal* or
+            *orders* and that no person wrote; they are in *critical context* now.
         reopened: finished items that came back as unfinished and were put back.
         escaped: headings, markers, references and control characters escaped.
         removed: lists of changed files taken out (law L23).
@@ -181,7 +163,10 @@ def failed(error: Exception) -> Rejected:
     >>> failed(TimeoutError("after 60 s"))
     Rejected(code=<Code.TIMEOUT: 'timeout'>, why='TimeoutError: after 60 s')
     """
-    why = label(str(error), limit_chars=300)
+    try:
+        why = label(str(error), limit_chars=300)
+    except Exception:  # noqa: BLE001  # an error that cannot even be shown is an error still
+        why = ""
     code = Code.TIMEOUT if isinstance(error, TimeoutError) else Code.EXCEPTION
     return Rejected(code, f"{type(error).__name__}: {why}" if why else type(error).__name__)
 
@@ -232,7 +217,8 @@ def judge(
     plain = render_sections(sections)
     if previous and replaced_has_prompt and previous.strip() in (plain, answer.text.strip()):
         return Rejected(Code.SAME, "the previous summary came back unchanged although a prompt or an anchor is replaced")
-    sections, moved = _with_proven_words(sections, before, request, human_texts, ceiling_tokens, counter)
+    sections, moved = with_proven_words(sections, before, request.messages, human_texts)
+    sections = with_first_prompt(sections, before, [*human_texts, *said_by_persons(request.messages)], ceiling_tokens, counter)
     sections, reopened = _with_done_kept(sections, before, request)
     body = render_sections(sections)
     tokens = counter(body)
@@ -250,7 +236,7 @@ def _too_long(tokens: int, ceiling_tokens: int) -> Rejected:
 
 def _by_its_shape(answer: Summary) -> Rejected | None:
     """What the summariser itself says of the reply, and replies that say nothing."""
-    text = answer.text
+    text: object = answer.text
     stop = str(answer.stop).lower()
     if answer.tool_calls:
         return Rejected(Code.TOOL_CALL, f"the summariser called {answer.tool_calls} tools")
@@ -343,7 +329,7 @@ def _by_its_manner(text: str, request: SummaryRequest) -> Rejected | None:
         return Rejected(Code.REFUSAL, f"the reply begins {shown!r}")
     if start.startswith(_CONTINUATIONS):
         return Rejected(Code.CONTINUATION, f"the reply begins {shown!r}")
-    if start.startswith(_ANSWERS) and any("?" in said or "？" in said for said in human_texts(request.messages)):
+    if start.startswith(_ANSWERS) and any("?" in said or "？" in said for said in said_by_persons(request.messages)):
         return Rejected(Code.ANSWER, f"something was asked, and the reply begins {shown!r}")
     return None
 
@@ -353,19 +339,16 @@ def _by_its_manner(text: str, request: SummaryRequest) -> Rejected | None:
 
 @cache
 def _mark() -> re.Pattern[str]:
-    return re.compile(r"(?<!\\)\[(?=compactlib\b)|\bref[:=] ?(?=[0-9a-f]{64}(?![0-9a-f]))", re.IGNORECASE)
+    """How our headers, markers and references begin: ``[compactlib ...``, ``[truncated v1: ...``, ``ref=...``."""
+    return re.compile(
+        r"(?<!\\)\[(?=compactlib\b|[a-z]{1,20} v[0-9]{1,3}:|end of numbered lines\])|\bref[:=] ?(?=[0-9a-f]{64}(?![0-9a-f]))",
+        re.IGNORECASE,
+    )
 
 
 @cache
 def _reference() -> re.Pattern[str]:
     return re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
-
-
-def _visible(text: str) -> str:
-    """The text as the summariser would be shown it: line separators and control characters escaped."""
-    if text.replace("\n", "").isprintable():
-        return text
-    return "\n".join(line[2:] for line in quote_lines(text).split("\n"))
 
 
 def _harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
@@ -375,7 +358,7 @@ def _harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
     A backslash before the bracket, or between ``ref=`` and the digest, is
     enough: whoever looks for one does not find it, and no letter is lost.
     """
-    shown = _visible(text)
+    shown = visible(text)
     count = int(shown != text.replace("\r\n", "\n"))
 
     def escape(found: re.Match[str]) -> str:
@@ -395,175 +378,6 @@ def _harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
     return _mark().sub(escape, shown), count
 
 
-# --- L25 (c): only a person's words are a person's words --------------------------------------------------------------
-
-
-def human_texts(messages: Iterable[Message]) -> Iterator[str]:
-    """The text blocks of origin human, in order."""
-    for message in messages:
-        for block, origin in zip(message.blocks, origins(message), strict=True):
-            if origin is Origin.HUMAN and isinstance(block, Text):
-                yield block.text
-
-
-_FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "\\": None})
-
-
-def _folded(text: str) -> str:
-    """*text* for comparison: case, quotation marks, backslashes and the width of white space do not count."""
-    flat = _visible(text).translate(_FLATTEN).casefold()
-    return "\n".join(" ".join(line.split()) for line in flat.split("\n") if not line.isspace())
-
-
-_LABELS: Final = (FIRST_PROMPT.casefold(), LATEST_PROMPT.casefold())
-_FLAGS: Final = ("[reopened]", "[unverified]", "(cut)", "(not verified)", "not verified")
-
-
-def _core(item: str) -> str:
-    """An item for comparison: without bullet, label, quotation marks, source in brackets and final stop."""
-    text = _folded(item_text(item))
-    for prefix in _LABELS:
-        if text.startswith(prefix):
-            text = text[len(prefix) :].lstrip()
-    for _ in range(8):
-        shorter = text.rstrip(" .!…")
-        for flag in _FLAGS:
-            shorter = shorter.removesuffix(flag)
-        opened = shorter.rfind("(message ") if shorter.endswith(")") else -1
-        if opened > 0:
-            shorter = shorter[:opened]
-        if len(shorter) > 1 and shorter[0] == shorter[-1] and shorter[0] in "\"'`":
-            shorter = shorter[1:-1]
-        if shorter == text:
-            break
-        text = shorter.strip()
-    return text
-
-
-@cache
-def _negation() -> re.Pattern[str]:
-    words = (
-        "not|never|no|don't|do not|doesn't|didn't|won't|can't|cannot|mustn't|shouldn't|without|avoid|stop|nor|isn't|aren't|"
-        "не|ни|нельзя|никогда|без|нет|запрещено|избегай|избегайте|хватит|перестань"
-    )
-    return re.compile(rf"(?<![\w'])(?:{words}),?(?: [^\s]+){{0,2}} ?$")
-
-
-def _occurs(needle: str, haystack: str) -> bool:
-    """Whether *needle* stands in *haystack* as whole words, and not as the rest of a "do not ..." or a question."""
-    if not needle:
-        return False
-    at = -1
-    short = needle.count(" ") < 2
-    for _ in range(_MOST_OCCURRENCES):
-        at = haystack.find(needle, at + 1)
-        if at < 0:
-            return False
-        stop = at + len(needle)
-        left = re.split(r"[.!?;…\n\x00]", haystack[max(at - 60, 0) : at])[-1].lstrip()
-        right = haystack[stop : stop + 1]
-        if _inside_a_word(left[-1:], needle[0]) or _inside_a_word(needle[-1], right) or right == "?":
-            continue
-        if short and (left.strip("\"'-*•>() ") or right not in ("", "\n", "\x00", *".!;,…\"')(")):
-            continue  # one or two words prove nothing unless they are all that was said
-        if not _negation().search(left):
-            return True
-    return False
-
-
-def _inside_a_word(left: str, right: str) -> bool:
-    """Whether a word goes on between the two characters; scripts without spaces have no word boundaries."""
-    return left.isalnum() and right.isalnum() and left < "\u2e80" and right < "\u2e80"
-
-
-def _with_proven_words(
-    sections: Sections,
-    before: Sections,
-    request: SummaryRequest,
-    more_texts: Sequence[str],
-    ceiling_tokens: int,
-    counter: Counter,
-) -> tuple[Sections, int]:
-    """L25 (c): "sections goal and orders hold only text that occurs in blocks of origin human"."""
-    said = [*more_texts, *human_texts(request.messages)]
-    carried = [_core(item) for key in ("goal", "orders") for item in before.items(key)]
-    haystack = "\x00".join([*map(_folded, said), *carried])
-    quotation = _first_prompt(before) or _quoted(said[0] if said else "", ceiling_tokens, counter)
-    sources: _Sources | None = None
-    moved: list[str] = []
-    for key in ("goal", "orders"):
-        kept = []
-        for item in sections.items(key):
-            core = _core(item)
-            if not core or item.startswith(FIRST_PROMPT):
-                continue  # the mechanical quotation takes its place
-            pieces = [item]
-            if not _occurs(core, haystack) and core not in carried:
-                pieces = _sentences(item)
-            for piece in pieces:
-                core = _core(piece)
-                if core in carried or _occurs(core, haystack):
-                    kept.append(piece if piece is item else f"- {piece}")
-                elif core:
-                    sources = sources or _Sources(request.messages, haystack)
-                    moved.append(f"- reported by {sources.find(core)}: {item_text(piece)}")
-        if key == "goal" and quotation:
-            kept.insert(0, quotation)
-        if kept or sections.body(key):
-            sections = sections.with_items(key, kept)
-    if moved:
-        sections = sections.with_items("critical", [*sections.items("critical"), *moved])
-    return sections, len(moved)
-
-
-def _sentences(item: str) -> list[str]:
-    """The sentences of an item, to be judged one by one."""
-    return [part for line in item_text(item).split("\n") for part in re.split(r"(?<=[.!?;…]) +", line.strip()) if part.strip()]
-
-
-class _Sources:
-    """Who said what, for items that no person said; made only when there is such an item."""
-
-    def __init__(self, messages: Sequence[Message], human: str) -> None:
-        calls = calls_by_result(messages)
-        self.texts: list[tuple[str, str]] = [("the person, in part", human)]
-        for message in messages:
-            for block, origin in zip(message.blocks, origins(message), strict=True):
-                if isinstance(block, Result):
-                    call = calls.get(id(block))
-                    self.texts.append((label(call.name, limit_chars=40) if call else "a tool", _folded(block.text)))
-                elif isinstance(block, Text) and origin is not Origin.HUMAN:
-                    self.texts.append((f"the {origin.value}" if origin is not Origin.TOOL else "a tool", _folded(block.text)))
-
-    def find(self, core: str) -> str:
-        """Who said it: a tool's name, ``the model``, ..., or ``the summariser`` if nobody did."""
-        for who, text in self.texts:
-            if core in text:
-                return who
-        return "the summariser"
-
-
-def _first_prompt(before: Sections) -> str:
-    """The quotation of the first prompt in a previous summary."""
-    return next((item for item in before.items("goal") if item.startswith(FIRST_PROMPT)), "")
-
-
-def _quoted(prompt: str, ceiling_tokens: int, counter: Counter) -> str:
-    """L8: the first prompt, quoted by us, head and tail within its share."""
-    if not prompt.strip():
-        return ""
-    limit_tokens = min(_FIRST_PROMPT_TOKENS, ceiling_tokens // 8)
-    shown = prompt
-    limit_chars = len(prompt)
-    while counter(shown) > limit_tokens and limit_chars:
-        limit_chars = min(limit_chars * 3 // 4, limit_tokens * 6)
-        try:
-            shown = truncate(prompt, limit_chars=limit_chars, keep="both").text
-        except ValueError:  # no room for both ends and a marker
-            return ""
-    return f"{FIRST_PROMPT}\n{quote_lines(shown)}"
-
-
 # --- L20: done stays done --------------------------------------------------------------------------------------------
 
 
@@ -572,7 +386,7 @@ def _with_done_kept(sections: Sections, before: Sections, request: SummaryReques
     L20: an item of *done* that "reappears ... under in progress, blocked or next step while no replaced message names it,
     is moved back and flagged".
     """
-    finished = {_core(item) for item in before.items("done")} - {""}
+    finished = {core(item) for item in before.items("done")} - {""}
     if not finished:
         return sections, 0
     replaced: str | None = None
@@ -580,11 +394,11 @@ def _with_done_kept(sections: Sections, before: Sections, request: SummaryReques
     for key in ("doing", "blocked", "next"):
         kept = []
         for item in sections.items(key):
-            core = _core(item)
-            if core in finished:
+            words = core(item)
+            if words in finished:
                 if replaced is None:
-                    replaced = "\x00".join(_folded(text) for text in _all_texts(request.messages))
-                if core not in replaced:
+                    replaced = "\x00".join(folded(text) for text in _all_texts(request.messages))
+                if words not in replaced:
                     back.append(item)
                     continue
             kept.append(item)
@@ -593,8 +407,8 @@ def _with_done_kept(sections: Sections, before: Sections, request: SummaryReques
     if not back:
         return sections, 0
     done = sections.items("done")
-    there = {_core(item) for item in done}
-    flagged = [f"- {item_text(item)} [reopened]" for item in back if _core(item) not in there]
+    there = {core(item) for item in done}
+    flagged = [f"- {item_text(item)} [reopened]" for item in back if core(item) not in there]
     return sections.with_items("done", [*done, *flagged]), len(back)
 
 

@@ -44,17 +44,17 @@ _ENDS_CHARS: Final = 4_000  # how far into either end of an output is looked
 
 _CUES: Final[dict[str, str]] = {
     "order": (
-        "must|never|always|don't|dont|do not|only|prefer|preferably|avoid|make sure|ensure|should|shouldn't|need to|needs to|has to"
-        "|have to|required|at least|at most|no more than|keep|without|instead of|forbidden|not allowed|important|i want|i'd like"
+        "must|never|always|don't|dont|do not|only|prefer|preferably|avoid|make sure|ensure|should|shouldn't|need to|needs to"
+        "|has to|have to|required|at least|at most|no more than|keep|without|instead of|forbidden|not allowed|important|i want|i'd like"
         "|i like|нужно|надо|нельзя|всегда|никогда|должен|должна|должно|должны|обязательно|только|не трогай|не трогайте|не меняй"
         "|не меняйте|не делай|не делайте|не удаляй|не удаляйте|предпочитаю|предпочтительно|лучше|пусть|без|запрещено|важно|хочу"
         "|хотелось бы|следует|избегай|избегайте|сохрани|оставь|используй|используйте|не используй"
     ),
     "done": (
-        "done|fixed|implemented|added|created|completed|finished|updated|removed|renamed|refactored|migrated|merged|committed|pushed"
-        "|installed|configured|resolved|wrote|pass|passes|passed|works|succeeded|successfully|deployed|verified|готово|сделано"
+        "done|fixed|implemented|added|created|completed|finished|updated|removed|renamed|refactored|migrated|merged"
+        "|committed|pushed|installed|configured|resolved|wrote|passes|passed|now works|succeeded|successfully|deployed|verified|готово|сделано"
         "|сделал|сделала|исправил|исправила|исправлено|добавил|добавила|добавлено|реализовал|реализовано|создал|создала|создано"
-        "|завершил|завершено|закончил|обновил|обновила|обновлено|удалил|удалено|переименовал|проходит|проходят|прошли|работает"
+        "|завершил|завершено|закончил|обновил|обновила|обновлено|удалил|удалено|переименовал|проходят|прошли|теперь работает"
         "|успешно|установил|настроил|написал|написала|перенёс|перенес|проверено"
     ),
     "open": (  # what makes a statement of completion none
@@ -76,8 +76,8 @@ _CUES: Final[dict[str, str]] = {
         "|отменено|отмена|откатил|откатили|не будем|не подходит|не подошло|не подошёл|не сработало|отклонено|отклонил|передумал"
     ),
     "next": (
-        "next|then|i'll|i will|let me|let's|now|remaining|remains|todo|still need|going to|afterwards|теперь|далее|дальше|затем|потом"
-        "|следующий|следующим|следующее|следующая|осталось|сейчас|буду|сделаю"
+        "next|then|i'll|i will|let me|let's|now|remaining|remains|todo|still need|going to|afterwards|теперь|далее|дальше|затем"
+        "|потом|следующий|следующим|следующее|следующая|осталось|сейчас|буду|сделаю"
     ),
     "doing": "working on|in progress|currently|in the middle|started|partially|half|работаю|в процессе|начал|начала|частично",
 }
@@ -103,8 +103,8 @@ def _pattern(name: str) -> re.Pattern[str]:
             "stop": r"(?<=[.!?…])\s+",
             "identifier": (
                 r"https?://\S{4}|\b[0-9a-f]{8}-[0-9a-f]{4}-|\b(?=[a-f]{0,39}[0-9])(?=[0-9]{0,39}[a-f])[0-9a-f]{7,40}\b"
-                r"|\bv?\d{1,9}\.\d{1,9}\.\d{1,9}\b|\b[A-Z][A-Z0-9]{1,9}-\d{1,9}\b|(?<!\w)#\d{1,9}\b|№ ?\d|\d ?(?:₽|\$|€|%|руб|[KMG]i?B\b|ms\b)"
-                r"|\$ ?\d"
+                r"|\bv?\d{1,9}\.\d{1,9}\.\d{1,9}\b|\b[A-Z][A-Z0-9]{1,9}-\d{2,9}\b|(?<!\w)#\d{1,9}\b"
+                r"|№ ?\d|\d ?(?:₽|\$|€|%|руб|[KMG]i?B\b|ms\b)|\$ ?\d"
             ),
             "error": (
                 r"(?i)\b(?:error|exception|fatal|panic|failed|failure|denied|not found|no such file|traceback|ошибка|сбой)\b"
@@ -117,6 +117,8 @@ def _pattern(name: str) -> re.Pattern[str]:
             "exit": r"(?i)\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?\"?[:= ]+-?[1-9]",
             "patched": r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.{1,400})$",
             "name": r"[A-Z]?[a-z]+|[A-Z]+",
+            # what begins a line of a pasted log or listing: times, prompts, brackets, stack frames
+            "pasted": r"\d+[.:]\d|[^\w\s\"'«“„*`(/~.@-]|at \w+[.(]|\d+[→|]|npm |drwx|-rw",
         }[name]
     )
 
@@ -150,7 +152,9 @@ def identifies(sentence: str) -> bool:
 
 def sentences(text: str) -> Iterator[str]:
     """
-    The sentences of a text, each a slice of one line, without bullets; fenced code and quotations are passed over.
+    The sentences of a text, each a slice of one line, without bullets.
+
+    Fenced code, quotations and lines that look like pasted output are passed over.
 
     >>> list(sentences("Use uuid keys. Never int!\\n- keep src/a.py\\n```\\nx = 1\\n```"))
     ['Use uuid keys.', 'Never int!', 'keep src/a.py']
@@ -160,8 +164,8 @@ def sentences(text: str) -> Iterator[str]:
         bare = line.strip()
         if bare.startswith("```"):
             fenced = not fenced
-        elif bare and not fenced and bare[0] not in ">|<":
-            for sentence in _pattern("stop").split(bare.lstrip("-*+•# \t")):
+        elif not fenced and (bare := bare.lstrip("-+•# \t")) and not _pattern("pasted").match(bare):
+            for sentence in _pattern("stop").split(bare):
                 short = shortened(sentence)
                 if short:
                     yield short
@@ -186,9 +190,9 @@ def shortened(sentence: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines near the end of an output that say something, last first."""
+    """The lines near the end of an output that say something, last first; an empty numbered line of a file does not."""
     lines = (line.strip() for line in text[-_ENDS_CHARS:].splitlines()[::-1])
-    return [line for line in lines if sum(map(str.isalnum, line[:80])) > 2]
+    return [line for line in lines if any(map(str.isalnum, line[:80])) and line[-1] not in "→|"]
 
 
 def _end(line: str) -> str:
@@ -208,7 +212,7 @@ def last_line(text: str) -> str:
     'TOTAL 17'
     """
     lines = _lines(text)
-    return _end(lines[0] if lines else text[-_ENDS_CHARS:].strip().rpartition("\n")[2].strip())
+    return _end(lines[0]) if lines else ""
 
 
 def error_line(text: str) -> str:
@@ -247,9 +251,12 @@ def looks_failed(text: str) -> bool:
 
 # --- Calls -----------------------------------------------------------------------------------------------------------
 
-_WRITES: Final = frozenset("edit write create patch replace insert apply update delete rename move multiedit save append".split())
-_READS: Final = frozenset("read view open cat grep glob search ls list find fetch get show".split())
-_RUNS: Final = frozenset("bash shell exec execute run terminal command cmd powershell python ipython".split())
+_WRITES: Final = frozenset(
+    {"edit", "write", "create", "patch", "replace", "insert", "apply", "update", "delete", "rename", "move", "save", "append"}
+)
+_READS: Final = frozenset({"read", "view", "open", "cat", "grep", "glob", "search", "ls", "list", "find", "fetch", "get", "show"})
+_LOOKS: Final = frozenset({"ls", "cat", "head", "tail", "find", "grep", "rg", "pwd", "cd", "echo", "which", "sed", "wc", "tree"})
+_RUNS: Final = frozenset({"bash", "shell", "exec", "execute", "run", "terminal", "command", "cmd", "powershell", "python"})
 _PATHS: Final = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
 _COMMANDS: Final = ("command", "cmd", "script", "code")
 _OTHERS: Final = ("url", "query", "pattern", "name", "id", "description", "prompt", "input")
@@ -263,7 +270,8 @@ class Deed:
     What a call did, as far as its name and arguments tell.
 
     Attributes:
-        verb: ``"edited"``, ``"read"``, ``"ran"`` or ``"called"``.
+        verb: ``"edited"`` or ``"read"`` a file; ``"ran"`` a command, or
+            ``"looked"`` around with one; else ``"called"``.
         tool: the tool's name.
         objects: what it did it to: paths, a command, or the most telling argument.
     """
@@ -309,7 +317,8 @@ def deed(call: Call) -> Deed:
         return Deed(_VERBS[command], call.name, paths)
     commands = _value(values, _COMMANDS)
     if commands and verb != "edited":
-        return Deed("ran", call.name, commands)
+        looks = commands[0].split(maxsplit=1)[0] in _LOOKS and not set("&;>") & set(commands[0])
+        return Deed("looked" if looks else "ran", call.name, commands)
     if verb == "edited" and not paths:
         verb = "called"
     return Deed(verb, call.name, paths or commands or _value(values, _OTHERS))

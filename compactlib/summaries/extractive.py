@@ -28,7 +28,7 @@ How it works
 
 What is not here
     The words and tool names it goes by (`cues`), and summarisers that fail
-    (`faults`, whose table is `FAULTS` here).
+    (`faults`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ..tokens import Counter, estimate
 from ..truncation import truncate
 from .acceptance import FIRST_PROMPT, LATEST_PROMPT
 from .cues import Deed, cues, decisive_line, deed, error_line, identifies, last_line, looks_failed, plan, sentences
-from .rendering import SummaryRequest, calls_by_result, origins
+from .rendering import SummaryRequest, calls_by_result, stated_origins
 from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections
 
 __all__ = ["Extractive", "extractive"]
@@ -121,7 +121,7 @@ def extractive(request: SummaryRequest) -> str:
     >>> from compactlib.summaries.rendering import render_request
     >>> messages = [
     ...     Message("user", "Move ids to uuid. Never touch the billing table!", wire("user"), Origin.HUMAN),
-    ...     Message("model", "I chose uuid4 because serial ids collide. Next I'll run the tests.", wire("assistant"), Origin.MODEL),
+    ...     Message("model", "I chose uuid4 because serial ids collide.", wire("assistant"), Origin.MODEL),
     ... ]
     >>> asked = render_request(messages, schema=SCHEMAS["full"], max_tokens=300, budget_tokens=8000, counter=estimate)
     >>> found = parse_sections(extractive(asked[0]), SCHEMAS["full"])
@@ -139,7 +139,7 @@ def _gather(messages: Sequence[Message]) -> _Evidence:
     calls = calls_by_result(messages)
     for message in messages:
         mixed = any(isinstance(block, Result) for block in message.blocks)
-        for block, origin in zip(message.blocks, origins(message), strict=True):
+        for block, origin in zip(message.blocks, stated_origins(message), strict=True):
             if isinstance(block, Text):
                 if origin is Origin.HUMAN:
                     _hear_person(evidence, block.text, beside_results=mixed)

@@ -59,7 +59,7 @@ __all__ = [
     "calls_by_result",
     "continued",
     "label",
-    "origins",
+    "stated_origins",
     "render_request",
 ]
 
@@ -269,7 +269,7 @@ _SPEAKERS: Final[dict[Origin, str]] = {
 }
 
 
-def origins(message: Message) -> tuple[Origin, ...]:
+def stated_origins(message: Message) -> tuple[Origin, ...]:
     """
     The origin of each block of a message.
 
@@ -343,7 +343,7 @@ def _pieces(message: Message, number: int, calls: dict[int, Call]) -> Iterator[_
     """What is shown of one message: at least one piece, so that none is passed over in silence."""
     head = f"message {number} · "
     shown = False
-    for block, origin in zip(message.blocks, origins(message), strict=True):
+    for block, origin in zip(message.blocks, stated_origins(message), strict=True):
         for piece in _block_pieces(block, _SPEAKERS[origin], calls):
             shown = True
             yield head + piece[0], piece[1], piece[2]
@@ -366,7 +366,8 @@ def _block_pieces(block: Block, speaker: str, calls: dict[int, Call]) -> Iterato
                 yield from _block_pieces(inner, tool, calls)
     elif isinstance(block, Media):
         where = f"about {len(block.data) * 3 // 4:,} bytes" if block.data else label(block.url or "elsewhere")
-        yield f"{speaker}: {block.kind} ({label(block.mime or 'type not said')}, {where}), not shown, no longer available", "", "stub"
+        what = f"{label(block.kind)} ({label(block.mime or 'type not said')}, {where})"
+        yield f"{speaker}: {what}, not shown, no longer available", "", "stub"
     elif isinstance(block, Reasoning):
         if block.text:
             yield "the model's reasoning", block.text, "reasoning"
@@ -458,23 +459,32 @@ def _distribute(
 def _pack(
     pieces: list[list[_Piece]], shown: list[str], sizes: list[int], room: int, counter: Counter
 ) -> list[tuple[int, list[str]]] | None:
-    """Fill parts in order; a message larger than a part is squeezed into one."""
+    """
+    Fill parts in order.
+
+    A part begins where no result does, if there is such a place, so that a
+    result is shown beside its call.  A message larger than a part is squeezed.
+    """
     if room < _LEAST_ROOM_TOKENS:
         return None
-    parts: list[tuple[int, list[str]]] = []
-    used = room + 1
-    for index, (text, size) in enumerate(zip(shown, sizes, strict=True)):
+    for index, size in enumerate(sizes):
         if size > room:
-            text = _squeezed(pieces[index], room, counter)
-            size = counter(text)
-            if size > room:
+            shown[index] = _squeezed(pieces[index], room, counter)
+            sizes[index] = counter(shown[index])
+            if sizes[index] > room:
                 return None
-        if used + size > room:
-            parts.append((index, []))
-            used = 0
-        parts[-1][1].append(text)
+    starts = [0]
+    place = 0  # the last at which a part may well begin
+    used = 0
+    for index, size in enumerate(sizes):
+        if not any(kind == "output" for _, _, kind in pieces[index]):
+            place = index
+        while used + size > room:
+            starts.append(place if place > starts[-1] else index)
+            used = sum(sizes[starts[-1] : index])
         used += size
-    return parts
+    stops = [*starts[1:], len(shown)]
+    return [(start, shown[start:stop]) for start, stop in zip(starts, stops, strict=True)]
 
 
 def _squeezed(message: list[_Piece], room: int, counter: Counter) -> str:

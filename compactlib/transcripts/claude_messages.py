@@ -30,14 +30,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from attrs import Factory, define, frozen
+from attrs import frozen
 
 from ..model import Json, Origin
 from .claude_rows import Row, origin_of
-from .drafts import Draft, Entry
+from .drafts import Draft, Slot
 from .lines import Problem
 
 __all__ = ["Seen", "messages_of"]
@@ -65,26 +65,6 @@ class Seen:
     compactions: int
 
 
-@define
-class _Slot:
-    """A message being written; a reply carries the results that follow it."""
-
-    role: str
-    message_id: str | None = None
-    origin: Origin | None = None
-    text: str | None = None
-    blocks: list[dict[str, Json]] = Factory(list)
-    lines: list[int] = Factory(list)
-    results: list[dict[str, Json]] = Factory(list)
-    result_lines: list[int] = Factory(list)
-
-    def entries(self) -> Iterable[Entry]:
-        content: Json = self.blocks if self.text is None else self.text
-        yield Entry({"role": self.role, "content": content}, tuple(self.lines), self.origin)
-        if self.results:
-            yield Entry({"role": "user", "content": self.results}, tuple(self.result_lines))
-
-
 def messages_of(rows: Sequence[Row], seen: Seen, problems: list[Problem]) -> Draft:
     """The chosen *rows* as messages."""
     writer = _Writer(rows, seen, problems)
@@ -107,13 +87,13 @@ class _Writer:
     def __init__(self, rows: Sequence[Row], seen: Seen, problems: list[Problem]) -> None:
         self.seen = seen
         self.problems = problems
-        self.slots: list[_Slot] = []
+        self.slots: list[Slot] = []
         self.model: str | None = None
         self.reported_tokens: int | None = None
         self.cleared_results = 0
         self.left_out: Counter[str] = Counter()
         self._written: set[tuple[str, str]] = set()
-        self._open: dict[str, list[_Slot]] = {}
+        self._open: dict[str, list[Slot]] = {}
         self._unnamed: deque[str] = deque()
         self._answers: dict[str, Json] = {}
         present = set(seen.order)
@@ -142,17 +122,16 @@ class _Writer:
         fresh = [block for block in _content_blocks(row) if self._is_fresh(block, row)]
         if not fresh:
             return
-        slot = self.slots[-1] if self.slots else _Slot("user")
-        is_same = slot.role == "assistant" and slot.message_id == row.message_id is not None
+        slot = self.slots[-1] if self.slots else Slot("user")
+        is_same = slot.role == "assistant" and slot.name == row.message_id is not None
         if not is_same or (slot.results and fresh[0].get("type") != "tool_use"):  # A-ORDER-01: nothing but calls after a call
-            slot = _Slot("assistant", row.message_id)
+            slot = Slot("assistant", row.message_id)
             self.slots.append(slot)
         for block in fresh:
             if block.get("type") == "tool_use":
                 block = self._named(block, row)
                 self._open.setdefault(block["id"], []).append(slot)
-            slot.blocks.append(block)
-            slot.lines.append(row.line)
+            slot.add(block, row.line)
 
     def _is_fresh(self, block: dict[str, Json], row: Row) -> bool:
         if block.get("type") == "text" and block.get("text") == "":
@@ -195,11 +174,11 @@ class _Writer:
 
     def _add_text(self, text: str, line: int, origin: Origin) -> None:
         if text:
-            self.slots.append(_Slot("user", origin=origin, text=text, lines=[line]))
+            self.slots.append(Slot("user", origin=origin, text=text, lines=[line]))
 
     def _add_blocks(self, blocks: list[dict[str, Json]], line: int, origin: Origin) -> None:
         if blocks:
-            self.slots.append(_Slot("user", origin=origin, blocks=blocks, lines=[line] * len(blocks)))
+            self.slots.append(Slot("user", origin=origin, blocks=blocks, lines=[line] * len(blocks)))
 
     def _result(self, at: int, row: Row, block: dict[str, Json]) -> None:
         call_id = block.get("tool_use_id")
@@ -210,9 +189,7 @@ class _Writer:
         shown = self._as_shown(at, call_id, block)
         waiting = self._open.get(call_id)
         if waiting:
-            slot = waiting.pop()
-            slot.results.append(shown)
-            slot.result_lines.append(row.line)
+            waiting.pop().answer(shown, row.line)
             self._answers[call_id] = block.get("content")
         elif call_id in self._answers:
             if self._answers[call_id] != block.get("content"):

@@ -17,7 +17,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from attrs import Factory, define, frozen
 
@@ -26,7 +26,7 @@ from ..errors import WireError
 from ..model import Conversation, Json, Origin
 from .lines import Problem
 
-__all__ = ["Draft", "Entry", "Transcript", "finish"]
+__all__ = ["Draft", "Entry", "Slot", "Transcript", "finish"]
 
 
 @frozen
@@ -42,6 +42,41 @@ class Entry:
     message: dict[str, Json]
     lines: tuple[int, ...]
     origin: Origin | None = None
+
+
+@define
+class Slot:
+    """
+    A message being written; a reply carries the results that stand directly behind it.
+
+    Attributes:
+        role: the wire's word.
+        name: what ties the pieces of one message together, if anything does.
+        text: the content, where it is one string.
+    """
+
+    role: str
+    name: str | None = None
+    origin: Origin | None = None
+    text: str | None = None
+    blocks: list[dict[str, Json]] = Factory(list)
+    lines: list[int] = Factory(list)
+    results: list[dict[str, Json]] = Factory(list)
+    result_lines: list[int] = Factory(list)
+
+    def add(self, block: dict[str, Json], line: int) -> None:
+        self.blocks.append(block)
+        self.lines.append(line)
+
+    def answer(self, result: dict[str, Json], line: int) -> None:
+        self.results.append(result)
+        self.result_lines.append(line)
+
+    def entries(self) -> Iterator[Entry]:
+        content: Json = self.blocks if self.text is None else self.text
+        yield Entry({"role": self.role, "content": content}, tuple(self.lines), self.origin)
+        if self.results:
+            yield Entry({"role": "user", "content": self.results}, tuple(self.result_lines))
 
 
 @define

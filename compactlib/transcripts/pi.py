@@ -29,20 +29,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from attrs import frozen
 
 from ..model import Json, Origin
 from .branches import ROOT, UNLINKED, Node, walk
-from .drafts import Draft, Entry
+from .drafts import Draft, Slot
 from .lines import Line, Problem
 
 __all__ = ["read_pi"]
 
 _NOT_IN_AN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _ID_CHARS: Final = 64
+_STRAY: Final = "results of no known call"
 _CUT_SHORT: Final = frozenset({"aborted", "error"})
 
 
@@ -109,7 +110,8 @@ def read_pi(lines: Sequence[Line]) -> Draft:
     }
     names = [entry.value.get("name") for entry in path if entry.kind == "session_info"]
     title = next((name for name in reversed(names) if isinstance(name, str) and name), None)
-    return Draft("pi", "anthropic", writer.entries, problems, title, meta)
+    made = [made for slot in writer.slots for made in slot.entries()]
+    return Draft("pi", "anthropic", made, problems, title, meta)
 
 
 def _nodes(entries: Sequence[_Entry]) -> list[Node]:
@@ -158,27 +160,27 @@ class _Writer:
     def __init__(self, problems: list[Problem], context: _Context) -> None:
         self.problems = problems
         self.context = context
-        self.entries: list[Entry] = []
+        self.slots: list[Slot] = []
         self.model: str | None = None
         self.reported_tokens: int | None = None
         self.left_out: Counter[str] = Counter()
-        self._reply_at = -1  # where the last reply stands
-        self._calls: set[Json] = set()  # and the ids of its calls
-        self._run: Entry | None = None  # the results that answer it, or a run of results that answer nothing
+        self._reply = Slot("assistant")
+        self._awaited: set[str] = set()  # the ids of its calls
 
     def write(self, at: int, entry: _Entry) -> None:
         role = entry.role
         holder = entry.message if entry.kind == "message" else entry.value
         if role == "toolResult":
             self._result(entry)
-        elif entry.kind == "compaction" and at > 0:
+        elif entry.kind == "compaction" and (at > 0 or not self.context.compactions):
             self.left_out["older compaction"] += 1
         elif entry.kind == "compaction" or role in ("branchSummary", "compactionSummary"):
-            self._user(entry, f"<summary>\n{holder.get('summary')}\n</summary>", Origin.HARNESS)
+            summary = holder.get("summary")
+            self._user(entry, f"<summary>\n{summary}\n</summary>" if isinstance(summary, str) else None, Origin.HARNESS)
         elif role == "user":
             self._user(entry, holder.get("content"), Origin.HUMAN)
         elif role == "assistant":
-            self._reply(entry, is_fresh=at >= self.context.fresh)
+            self._replied(entry, is_fresh=at >= self.context.fresh)
         elif role in ("custom", "hookMessage"):
             self._user(entry, holder.get("content"), Origin.HARNESS)
         elif role == "bashExecution" and not holder.get("excludeFromContext"):
@@ -187,23 +189,26 @@ class _Writer:
             self.left_out[entry.kind if entry.kind != "message" else f"message {role}"] += 1
 
     def _user(self, entry: _Entry, content: Json, origin: Origin) -> None:
-        blocks = _parts(content) if isinstance(content, list) else content
-        if blocks and isinstance(blocks, str | list):
-            lines = (entry.line,) * (len(blocks) if isinstance(blocks, list) else 1)
-            self.entries.append(Entry({"role": "user", "content": blocks}, lines, origin))
+        if isinstance(content, str) and content:
+            self.slots.append(Slot("user", origin=origin, text=content, lines=[entry.line]))
+        elif isinstance(content, list) and (blocks := _parts(content)):
+            self.slots.append(Slot("user", origin=origin, blocks=blocks, lines=[entry.line] * len(blocks)))
 
-    def _reply(self, entry: _Entry, *, is_fresh: bool) -> None:
+    def _replied(self, entry: _Entry, *, is_fresh: bool) -> None:
         message = entry.message
         api, model = str(message.get("api", "anthropic")), message.get("model")
         self.model = model if isinstance(model, str) else self.model
         if is_fresh and message.get("stopReason") not in _CUT_SHORT:
             self.reported_tokens = _reported(message.get("usage")) or self.reported_tokens
+        self._reply, self._awaited = Slot("assistant"), set()
         content = message.get("content")
-        stored = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-        kept = [made for block in stored if (made := _reply_block(block, api)) is not None]
-        self._reply_at, self._run = len(self.entries), None
-        self._calls = {block["id"] for block in kept if block.get("type") == "tool_use" and isinstance(block["id"], str)}
-        self.entries.append(Entry({"role": "assistant", "content": kept}, (entry.line,) * max(len(kept), 1)))
+        for block in content if isinstance(content, list) else ():
+            made = _reply_block(block, api) if isinstance(block, dict) else None
+            if made is not None:
+                self._reply.add(made, entry.line)
+                if made.get("type") == "tool_use" and isinstance(made["id"], str):
+                    self._awaited.add(made["id"])
+        self.slots.append(self._reply)
 
     def _result(self, entry: _Entry) -> None:
         message = entry.message
@@ -211,15 +216,12 @@ class _Writer:
         block: dict[str, Json] = {"type": "tool_result", "tool_use_id": call_id, "content": _answer(message)}
         if message.get("isError") is True:
             block["is_error"] = True
-        is_awaited = isinstance(call_id, str) and call_id in self._calls
-        place = self._reply_at + 1 if is_awaited else len(self.entries) - 1
-        run = self.entries[place] if 0 <= place < len(self.entries) else None
-        if run is not None and run is self._run:
-            run.message["content"].append(block)
-            self.entries[place] = self._run = Entry(run.message, (*run.lines, entry.line))
-            return
-        self._run = Entry({"role": "user", "content": [block]}, (entry.line,))
-        self.entries.insert(place if is_awaited else len(self.entries), self._run)
+        if isinstance(call_id, str) and call_id in self._awaited:
+            self._reply.answer(block, entry.line)
+        else:
+            if not self.slots or self.slots[-1].name != _STRAY:
+                self.slots.append(Slot("user", _STRAY))
+            self.slots[-1].add(block, entry.line)
 
 
 def _reply_block(block: dict[str, Json], api: str) -> dict[str, Json] | None:

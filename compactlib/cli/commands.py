@@ -1,0 +1,83 @@
+"""
+The commands, put together, and what becomes of an error.
+
+What this is
+    The click group, and `run`, which turns everything that can happen into an
+    exit status.
+
+Rules it obeys
+    * A `CompactlibError`, an `OSError` and wrong usage are one line (and a
+      hint) on standard error and status 2.
+
+What is not here
+    The commands: one module each.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from .. import __version__
+from ..errors import CompactlibError
+from ..text import escape
+from .check import check
+from .compact import compact
+from .cuts import cuts
+from .rules import rules
+from .stats import stats
+from .truncate import truncate
+from .vendor import vendor
+
+__all__ = ["group", "run"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="compactlib", message="%(prog)s %(version)s")
+def group() -> None:
+    """
+    Context compaction for tool-using agents.
+
+    FILE is a session file, a request body or a list of messages, "-" for
+    standard input, or example:NAME for a session that comes with compactlib.
+
+    Exit status: 0 fine, 1 findings or not compacted, 2 could not run.
+    """
+
+
+for _command in (check, compact, cuts, stats, truncate, rules, vendor):
+    group.add_command(_command)
+
+
+def run(arguments: list[str]) -> int:
+    """
+    Run one command line.
+
+    Returns:
+        What the command returned, or 2 if it could not run.
+    """
+    try:
+        status = group.main(arguments, prog_name="compactlib", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        return _failed(error.format_message(), usage=error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else "")
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except CompactlibError as error:
+        return _failed(str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return _failed(f"{where}{error.strerror or error}")
+    return status if isinstance(status, int) else 0
+
+
+def _failed(why: str, *, usage: str = "") -> int:
+    if usage:
+        sys.stderr.write(f"{usage}\n")
+    sys.stderr.write(f"compactlib: {escape(why)}\n")
+    return 2

@@ -1,0 +1,84 @@
+"""
+On which line of a JSON document each message stands.
+
+What this is
+    `message_lines`, for findings that an editor can jump to: JSON parsers keep
+    no positions.
+
+How it works
+    The standard decoder reads one value after the other (`raw_decode`) and
+    says where it ended; only the way to the messages is walked by hand.
+
+What is not here
+    Logs of one record a line: their reader knows the lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from json.decoder import scanstring
+from typing import Final
+
+__all__ = ["message_lines"]
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_DECODER: Final = json.JSONDecoder()
+_WAY: Final = ("messages", "body")
+"""Keys that lead to the messages: of a request body, and of what was recorded around one."""
+
+
+def message_lines(document: str) -> tuple[int, ...]:
+    r"""
+    The line of each message, counted from 1; empty if *document* is none with messages.
+
+    >>> message_lines('{"messages": [\n{"role": "user"},\n\n{"role": "user"}]}')
+    (2, 4)
+    """
+    try:
+        starts = _starts(document, _skip(document, 0))
+    except (ValueError, IndexError, RecursionError):
+        return ()
+    lines = []
+    line, seen = 1, 0
+    for start in starts:
+        line += document.count("\n", seen, start)
+        seen = start
+        lines.append(line)
+    return tuple(lines)
+
+
+def _skip(document: str, at: int) -> int:
+    found = _SPACE.match(document, at)
+    return at if found is None else found.end()
+
+
+def _starts(document: str, at: int) -> list[int]:
+    """Where the messages begin in the list, or the object that leads to one, at *at*."""
+    if document[at] == "[":
+        return _items(document, at)
+    if document[at] != "{":
+        return []
+    at = _skip(document, at + 1)
+    while document[at] != "}":
+        key, at = scanstring(document, at + 1)
+        at = _skip(document, _skip(document, at) + 1)
+        if key in _WAY and document[at] in "[{":
+            return _starts(document, at)
+        _, at = _DECODER.raw_decode(document, at)
+        at = _skip(document, at)
+        if document[at] == ",":
+            at = _skip(document, at + 1)
+    return []
+
+
+def _items(document: str, at: int) -> list[int]:
+    starts = []
+    at = _skip(document, at + 1)
+    while document[at] != "]":
+        starts.append(at)
+        _, at = _DECODER.raw_decode(document, at)
+        at = _skip(document, at)
+        if document[at] == ",":
+            at = _skip(document, at + 1)
+    return starts

@@ -1,0 +1,111 @@
+"""
+The FILE of every command: a path, ``-``, or the name of a bundled example.
+
+What this is
+    `read_source` turns FILE into a `Source`, `read_text` into plain text.
+
+Rules it obeys
+    * ``-`` is standard input, read as bytes, whatever the locale says.
+    * ``example:NAME`` is a session that comes with the library, so that the
+      first command anybody runs needs no file of theirs.
+    * A file that can be read in part is read in part; what could not be read
+      is in `Source.transcript.problems`, and `report_problems` says it on
+      standard error.
+
+What is not here
+    Formats: `compactlib.transcripts`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from ..errors import WireError
+from ..text import escape
+from ..transcripts import Transcript, read, read_all
+from ..transcripts.lines import read_bytes
+
+__all__ = ["EXAMPLE", "Source", "example_names", "read_source", "read_sources", "read_text", "report_problems"]
+
+EXAMPLE: Final = "example:"
+"""What the name of a bundled example begins with."""
+
+_HERE: Final = Path(__file__).resolve().parent
+_PLACES: Final = (_HERE / "examples", _HERE.parents[1] / "spec" / "examples")
+"""Where examples are: in an installed package, and in a checkout."""
+
+
+@frozen
+class Source:
+    """
+    One conversation that was read.
+
+    Attributes:
+        name: what it is called in messages.
+        transcript: what was in it.
+    """
+
+    name: str
+    transcript: Transcript
+
+
+def read_source(file: str, input_format: str | None) -> Source:
+    """
+    The conversation in FILE.
+
+    Raises:
+        WireError: it cannot be read, or holds several conversations.
+    """
+    name, content = _content(file)
+    return Source(name, read(content, format=input_format))
+
+
+def read_sources(file: str, input_format: str | None) -> tuple[Source, ...]:
+    """
+    Every conversation in FILE; a log of requests that each continue the one before is one conversation.
+
+    Raises:
+        WireError: it cannot be read.
+    """
+    name, content = _content(file)
+    try:
+        return (Source(name, read(content, format=input_format)),)
+    except WireError:
+        transcripts = read_all(content, format=input_format)
+        if len(transcripts) < 2:
+            raise
+    return tuple(Source(name, transcript) for transcript in transcripts)
+
+
+def read_text(file: str) -> str:
+    """FILE as text; bytes that are no UTF-8 are replaced, because a log may hold anything."""
+    return _content(file)[1].decode("utf-8", "replace")
+
+
+def report_problems(source: Source) -> None:
+    """Say on standard error what could not be read."""
+    for problem in source.transcript.problems:
+        sys.stderr.write(escape(f"{source.name}:{problem.line}: {problem.text}") + "\n")
+
+
+def example_names() -> tuple[str, ...]:
+    """The bundled examples."""
+    return tuple(sorted({path.stem for place in _PLACES for path in place.glob("*.jsonl")}))
+
+
+def _content(file: str) -> tuple[str, bytes]:
+    if file == "-":
+        return "<stdin>", sys.stdin.buffer.read()
+    if not file.startswith(EXAMPLE):
+        return file, read_bytes(file)
+    name = file.removeprefix(EXAMPLE)
+    for place in _PLACES:
+        path = place / f"{name}.jsonl"
+        if name in example_names() and path.is_file():
+            return file, read_bytes(path)
+    known = ", ".join(EXAMPLE + one for one in example_names()) or "none in this installation"
+    raise WireError(file, "there is no such example", hint=f"there are: {known}")

@@ -1,0 +1,111 @@
+"""
+``compactlib rules``: the rules of the message protocol, listed, explained, and found by a provider's error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+
+import click
+
+from ..errors import PolicyError
+from ..model import Json
+from ..protocol.rules import RULES, Rule, find, message_index
+from .options import format_option
+from .printing import LEVEL_STYLES, Page, print_json
+
+__all__ = ["rules"]
+
+_EVIDENCE = {
+    "V": "the provider's own words were read",
+    "D": "a document or an official type says so",
+    "C": "the code of a client relies on it",
+    "K": "hearsay",
+}
+
+
+@click.command()
+@click.argument("rule_id", metavar="[ID]", required=False)
+@click.option("--error", "error_text", metavar="TEXT", help='Explain a provider\'s error message; "-" reads it from standard input.')
+@format_option
+def rules(rule_id: str | None, error_text: str | None, output_format: str) -> int:
+    """
+    List the rules, or explain one.
+
+    With --error: the rules that explain what a provider answered; exit status
+    1 says that none is known.
+    """
+    index = None
+    if error_text is not None:
+        pasted = sys.stdin.buffer.read().decode("utf-8", "replace") if error_text == "-" else error_text
+        found = find(pasted)
+        index = message_index(pasted)
+    elif rule_id is not None:
+        found = (_named(rule_id),)
+    else:
+        found = tuple(RULES.values())
+    if output_format == "json":
+        print_json([_as_json(rule) for rule in found])
+    elif error_text is None and rule_id is None:
+        Page().table([rule.id, (rule.level, LEVEL_STYLES[rule.level]), rule.statement] for rule in found)
+    elif not found:
+        Page().line("No rule is known that explains this.")
+    else:
+        page = Page()
+        if index is not None:
+            page.line(f"It speaks of message {index}, counted from 0.")
+            page.line()
+        for place, rule in enumerate(found):
+            if place:
+                page.line()
+            _explain(page, rule)
+    return 0 if found else 1
+
+
+def _named(rule_id: str) -> Rule:
+    rule = RULES.get(rule_id.upper())
+    if rule is None:
+        near = difflib.get_close_matches(rule_id[:40].upper(), RULES, n=3)
+        raise PolicyError("ID", f"no rule is called {rule_id}", hint=f"there is {', '.join(near)}" if near else "compactlib rules lists all")
+    return rule
+
+
+def _explain(page: Page, rule: Rule) -> None:
+    page.line((rule.id, "bold"), "  ", (rule.level, LEVEL_STYLES[rule.level]), f"  {rule.dialect}")
+    page.line()
+    page.paragraph(rule.statement, indent="  ")
+    page.line()
+    if rule.error:
+        page.line(f"  What the provider answers (HTTP status {rule.status}):")
+        page.paragraph(rule.error, indent="    ", style="italic")
+        page.line()
+    for case, level, why in rule.variants:
+        page.line("  ", (level, LEVEL_STYLES[level]), f" in the case {case}: {why}")
+    if rule.variants:
+        page.line()
+    page.table(
+        [
+            ["serves", f"law {rule.law}, common rule {rule.core}"],
+            ["safe fix", rule.fix or "none"],
+            ["evidence", f"{rule.evidence}: {_EVIDENCE[rule.evidence]}"],
+            ["seen in", rule.source],
+        ]
+    )
+
+
+def _as_json(rule: Rule) -> Json:
+    return {
+        "id": rule.id,
+        "dialect": rule.dialect,
+        "level": rule.level,
+        "statement": rule.statement,
+        "error": rule.error,
+        "status": rule.status,
+        "fix": rule.fix,
+        "law": rule.law,
+        "core": rule.core,
+        "evidence": rule.evidence,
+        "source": rule.source,
+        "variants": [{"case": case, "level": level, "why": why} for case, level, why in rule.variants],
+    }

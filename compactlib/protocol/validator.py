@@ -1,0 +1,206 @@
+"""
+The validator: what a provider would refuse, and why.
+
+What this is
+    `check` judges a whole conversation; `Validator` judges one as it grows,
+    a message at a time.  Both give `Violation` values in order: the rule, the
+    place, what stands there, what was expected, and the safe fix.
+
+Rules it obeys
+    * Law L1.  It shares no code with the engine whose output it judges: it
+      pairs calls by itself and knows nothing of turns, cuts or summaries.
+    * Feeding a message costs what the message is long, whether it is the
+      tenth or the hundred-thousandth.  A full check is a fold of `feed`.
+    * Two readings of validity.  A *request* is sent now.  A *history* is put
+      aside and may end at a frontier: with open calls of the last model
+      message, behind which stand only results of that batch, their
+      attachments and harness messages (law L4).
+    * Levels follow what providers were recorded to do; `rules` says where that
+      was seen.
+
+How it works
+    A `Reader` of the dialect turns messages into the events of the automaton
+    and judges their contents; `request` judges settings, tools and system.
+    What only a later message can decide is found when that message comes, so a
+    violation may concern an earlier message than the one being fed; what only
+    the end can decide is what `finish` adds.
+
+Adjusted against the written rules, and why
+    * Empty results and references to undeclared tools or advisors are errors
+      though only clients' code speaks of them: nothing recorded contradicts it.
+    * Forced tools are an error under adaptive thinking too: a recorded refusal.
+    * A picture by file id in a result is a warning: refused and accepted, by a
+      header that no body shows.
+    * Arguments that are no JSON are an error of O-ARGS-01; empty arguments a
+      warning, because clients read them as ``{}``.
+
+What is not here
+    Repairing (`protocol.repair`) and the wire shapes (`compactlib.dialects`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from ..model import Conversation, Json, Message
+from .profiles import Profile, profile_named
+from .reader import Around, Mode, Reader
+from .request import violations_around
+from .violation import Violation, in_order
+
+__all__ = ["Mode", "Validator", "Violation", "check"]
+
+_NOTHING: Final[Mapping[int, Json]] = MappingProxyType({})
+
+
+def _reader(dialect: str) -> Callable[[Profile, Around], Reader]:
+    if dialect == "anthropic":
+        from .anthropic import AnthropicReader
+
+        return AnthropicReader
+    if dialect == "openai-chat":
+        from .openai_chat import OpenAIChatReader
+
+        return OpenAIChatReader
+    raise ValueError(f"no validator speaks the dialect {dialect!r}")
+
+
+class Validator:
+    """
+    A conversation's judge, fed as the conversation grows.
+
+    Args:
+        around: the conversation whose settings, system and tools stand around
+            the messages; its messages are not read.  A dialect's name will do
+            where there is nothing around them.
+        mode: what it means to end: ``request`` or ``history``.
+        profile: how the provider wants it; by default the dialect's own.
+        original: blocks of model messages as the provider returned them, by
+            wire index, to find altered thinking (law L5).
+        prompt_tokens, window_tokens: the prompt's size and the model's window,
+            where known.
+
+    Raises:
+        ValueError: if the dialect or the profile is not known, or they do not fit.
+
+    >>> from compactlib.dialects import parse
+    >>> body = [
+    ...     {"role": "user", "content": "hi"},
+    ...     {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "ls", "input": {}}]},
+    ...     {"role": "user", "content": "go on"},
+    ...     {"role": "assistant", "content": "fine"},
+    ... ]
+    >>> judge = Validator("anthropic")
+    >>> [[found.rule for found in judge.feed(message)] for message in parse(body, dialect="anthropic").messages]
+    [[], [], [], ['A-PAIR-01']]
+    """
+
+    __slots__ = ("_mode", "_reader", "profile")
+
+    def __init__(
+        self,
+        around: Conversation | str,
+        *,
+        mode: Mode = "request",
+        profile: Profile | str | None = None,
+        original: Mapping[int, Json] = _NOTHING,
+        prompt_tokens: int | None = None,
+        window_tokens: int | None = None,
+    ) -> None:
+        conversation = Conversation(around, ()) if isinstance(around, str) else around
+        make = _reader(conversation.dialect)
+        self.profile: Final = profile_named(profile or conversation.dialect) if not isinstance(profile, Profile) else profile
+        if self.profile.dialect != conversation.dialect:
+            raise ValueError(f"the profile {self.profile.name!r} is for {self.profile.dialect}, not for {conversation.dialect}")
+        root = "" if conversation.envelope.fields is None else "/messages"
+        self._mode: Final = mode
+        self._reader: Final = make(self.profile, Around(conversation, original, prompt_tokens, window_tokens, root))
+
+    @property
+    def expected(self) -> str:
+        """What may come now, in words."""
+        return self._reader.expected
+
+    def feed(self, message: Message, *, fused: bool = False) -> tuple[Violation, ...]:
+        """
+        Read the next message, and tell what it shows to be wrong.
+
+        Args:
+            message: the message.
+            fused: whether on the wire it continues the message before it (see `Conversation.fused`).
+        """
+        reader = self._reader
+        reader.read(message, fused=fused)
+        if not reader.found:
+            return ()
+        found = in_order(reader.found)
+        reader.found.clear()
+        return found
+
+    def finish(self) -> tuple[Violation, ...]:
+        """What it would break to end here.  Nothing changes: feeding may go on."""
+        return in_order(self._reader.ending(self._mode))
+
+
+def check(
+    conversation: Conversation,
+    *,
+    mode: Mode = "request",
+    profile: Profile | str | None = None,
+    original: Mapping[int, Json] | None = None,
+    prompt_tokens: int | None = None,
+    window_tokens: int | None = None,
+) -> tuple[Violation, ...]:
+    """
+    What is wrong with a conversation: all violations, in order.
+
+    A conversation is valid iff none of them has level ``error``.  ``warning``
+    means that some route, model or version refuses it; ``info`` is worth
+    knowing.  Pointers lead into what `compactlib.parse` was given.  Nothing is
+    repaired, and hostile input cannot make it raise or slow.
+
+    Args:
+        conversation: the conversation.
+        mode: ``request``: it is sent now.  ``history``: it is put aside and may
+            end with open calls at its live end (law L4).
+        profile: how the provider wants it, by name; by default the dialect's own.
+        original: blocks of model messages as the provider returned them, by
+            wire index.  Only with them can altered thinking be found (A-THINK-02).
+        prompt_tokens: how large the prompt is, if it was counted (A-SIZE-01).
+        window_tokens: how large the model's window is.
+
+    Raises:
+        ValueError: if the profile is not known or is another dialect's.
+
+    >>> from compactlib.dialects import parse
+    >>> calls = [{"type": "tool_use", "id": "t1", "name": "ls", "input": {}}]
+    >>> body = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}]}
+    >>> (found,) = check(parse(body, dialect="anthropic"))
+    >>> found.rule, found.pointer, found.fix
+    ('A-PAIR-01', '/messages/1/content/0', 'synthesize-result')
+    >>> print(found.message)
+    message 1 calls 't1', and no result answers
+    >>> check(parse(body, dialect="anthropic"), mode="history")
+    ()
+    """
+    judge = Validator(
+        conversation,
+        mode=mode,
+        profile=profile,
+        original=_NOTHING if original is None else original,
+        prompt_tokens=prompt_tokens,
+        window_tokens=window_tokens,
+    )
+    reader = judge._reader
+    read = reader.read
+    start, stop = conversation.fused
+    if stop - start > 1:
+        for position, message in enumerate(conversation.messages):
+            read(message, fused=start < position < stop)
+    else:
+        for message in conversation.messages:
+            read(message)
+    found = reader.found + reader.ending(mode) + violations_around(conversation, judge.profile)
+    return in_order(found) if found else ()

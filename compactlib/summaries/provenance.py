@@ -1,0 +1,263 @@
+"""
+Whose words they are.
+
+What this is
+    The summary is sent in a message of user role, so whatever stands in it may
+    be taken for a person's word.  This module sees to it that the two sections
+    that give orders hold nothing but what a person wrote.
+
+Rules it obeys
+    Law L25 (c): *goal* and *orders* "hold only text that occurs in blocks of
+    origin human (checked mechanically, else moved to *critical context* as
+    reported by ...)".
+
+    Law L8: the first prompt is quoted by us, not by the model, in *goal*.
+
+How it works
+    An item passes if, word for word, it stands in a person's text or stood in
+    the previous summary's sections, which were checked in their time.  Width
+    of white space, case, kind of quotation marks, and a source in brackets do
+    not count.  An item of several sentences is judged sentence by sentence.
+
+    A quotation can be true and still lie: "push to main" occurs in "never push
+    to main".  So an occurrence does not count when a negation stands closely
+    before it in its sentence, when it is the beginning of a question, when it
+    begins or ends inside a word, or when it is one or two words out of a
+    longer sentence.  What is wrongly moved by that is still in the summary,
+    with its source; what is wrongly left would be an order.
+
+    There is no Unicode normalisation here: it costs quadratic time on hostile
+    text, and a model that copies, copies code points.
+
+What is not here
+    Flags for claims that nothing bears out (`facts`, law L22).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from ..model import Message, Origin, Result, Text
+from ..text import quote_lines
+from ..tokens import Counter
+from ..truncation import truncate
+from .rendering import calls_by_result, label, stated_origins
+from .schema import Sections, item_text
+
+__all__ = [
+    "FIRST_PROMPT",
+    "LATEST_PROMPT",
+    "core",
+    "folded",
+    "quotation",
+    "said_by_persons",
+    "visible",
+    "with_first_prompt",
+    "with_proven_words",
+]
+
+FIRST_PROMPT: Final = "First prompt:"
+"""Stands above the mechanical quotation of the first prompt (law L8)."""
+
+LATEST_PROMPT: Final = "Latest prompt:"
+"""May stand before a quotation in *goal*."""
+
+_FIRST_PROMPT_TOKENS: Final = 500
+_MOST_OCCURRENCES: Final = 200  # of one item in the texts it is looked for
+
+
+def visible(text: str) -> str:
+    """The text as the summariser would be shown it: line separators and control characters escaped."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "\n".join(line[2:] for line in quote_lines(text).split("\n"))
+
+
+def said_by_persons(messages: Iterable[Message]) -> Iterator[str]:
+    """The text blocks of origin human, in order."""
+    for message in messages:
+        for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+            if origin is Origin.HUMAN and isinstance(block, Text):
+                yield block.text
+
+
+_FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "\\": None})
+
+
+def folded(text: str) -> str:
+    """*text* for comparison: case, quotation marks, backslashes and the width of white space do not count."""
+    flat = visible(text).translate(_FLATTEN).casefold()
+    return "\n".join(" ".join(line.split()) for line in flat.split("\n") if not line.isspace())
+
+
+_LABELS: Final = (FIRST_PROMPT.casefold(), LATEST_PROMPT.casefold())
+_FLAGS: Final = ("[reopened]", "[unverified]", "(cut)", "(not verified)", "not verified")
+
+
+def core(item: str) -> str:
+    """An item for comparison: without bullet, label, quotation marks, source in brackets and final stop."""
+    text = folded(item_text(item))
+    for prefix in _LABELS:
+        if text.startswith(prefix):
+            text = text[len(prefix) :].lstrip()
+    for _ in range(8):
+        shorter = text.rstrip(" .!…")
+        for flag in _FLAGS:
+            shorter = shorter.removesuffix(flag)
+        opened = shorter.rfind("(message ") if shorter.endswith(")") else -1
+        if opened > 0:
+            shorter = shorter[:opened]
+        if len(shorter) > 1 and shorter[0] == shorter[-1] and shorter[0] in "\"'`":
+            shorter = shorter[1:-1]
+        if shorter == text:
+            break
+        text = shorter.strip()
+    return text
+
+
+@cache
+def _negation() -> re.Pattern[str]:
+    words = (
+        "not|never|no|don't|do not|doesn't|didn't|won't|can't|cannot|mustn't|shouldn't|without|avoid|stop|nor|isn't|aren't|"
+        "не|ни|нельзя|никогда|без|нет|запрещено|избегай|избегайте|хватит|перестань"
+    )
+    return re.compile(rf"(?<![\w'])(?:{words}),?(?: [^\s]+){{0,2}} ?$")
+
+
+def _occurs(needle: str, haystack: str) -> bool:
+    """Whether *needle* stands in *haystack* as whole words, and not as the rest of a "do not ..." or a question."""
+    if not needle:
+        return False
+    at = -1
+    short = needle.count(" ") < 2
+    for _ in range(_MOST_OCCURRENCES):
+        at = haystack.find(needle, at + 1)
+        if at < 0:
+            return False
+        stop = at + len(needle)
+        left = re.split(r"[.!?;…\n\x00]", haystack[max(at - 60, 0) : at])[-1].lstrip()
+        right = haystack[stop : stop + 1]
+        if _inside_a_word(left[-1:], needle[0]) or _inside_a_word(needle[-1], right) or right == "?":
+            continue
+        if short and (left.strip("\"'-*•>() ") or right not in ("", "\n", "\x00", *".!;,…\"')(")):
+            continue  # one or two words prove nothing unless they are all that was said
+        if not _negation().search(left):
+            return True
+    return False
+
+
+def _inside_a_word(left: str, right: str) -> bool:
+    """Whether a word goes on between the two characters; scripts without spaces have no word boundaries."""
+    return left.isalnum() and right.isalnum() and left < "\u2e80" and right < "\u2e80"
+
+
+def with_proven_words(
+    sections: Sections, before: Sections, messages: Sequence[Message], more_texts: Sequence[str]
+) -> tuple[Sections, int]:
+    """
+    *sections* with all that no person said moved to *critical context*, and how many items were moved.
+
+    Args:
+        sections: of a reply.
+        before: of the previous summary, whose goal and orders count as proven.
+        messages: what is replaced.
+        more_texts: what persons wrote besides.
+    """
+    carried = {core(item) for key in ("goal", "orders") for item in before.items(key)}
+    said = "\x00".join(map(folded, [*more_texts, *said_by_persons(messages)]))
+    sources: _Sources | None = None
+    moved: list[str] = []
+    for key in ("goal", "orders"):
+        kept = []
+        for item in sections.items(key):
+            whole = core(item)
+            if item.startswith(FIRST_PROMPT) or not whole:
+                continue  # the mechanical quotation takes its place
+            if whole in carried or _occurs(whole, said):
+                kept.append(item)
+                continue
+            for sentence in _sentences(item):
+                words = core(sentence)
+                if words in carried or _occurs(words, said):
+                    kept.append(f"- {sentence}")
+                elif words:
+                    sources = sources or _Sources(messages, said)
+                    moved.append(f"- reported by {sources.find(words)}: {item_text(sentence)}")
+        if sections.body(key):
+            sections = sections.with_items(key, kept)
+    if moved:
+        sections = sections.with_items("critical", [*sections.items("critical"), *moved])
+    return sections, len(moved)
+
+
+def _sentences(item: str) -> list[str]:
+    """The sentences of an item, to be judged one by one."""
+    return [part for line in item_text(item).split("\n") for part in re.split(r"(?<=[.!?;…]) +", line.strip()) if part.strip()]
+
+
+class _Sources:
+    """Who said what, for items that no person said; made only when there is such an item."""
+
+    def __init__(self, messages: Sequence[Message], human: str) -> None:
+        calls = calls_by_result(messages)
+        self.texts: list[tuple[str, str]] = [("the person, in part", human)]
+        for message in messages:
+            for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+                if isinstance(block, Result):
+                    call = calls.get(id(block))
+                    self.texts.append((label(call.name, limit_chars=40) if call else "a tool", folded(block.text)))
+                elif isinstance(block, Text) and origin is not Origin.HUMAN:
+                    self.texts.append((f"the {origin.value}" if origin is not Origin.TOOL else "a tool", folded(block.text)))
+
+    def find(self, core: str) -> str:
+        """Who said it: a tool's name, ``the model``, ..., or ``the summariser`` if nobody did."""
+        for who, text in self.texts:
+            if core in text:
+                return who
+        return "the summariser"
+
+
+def with_first_prompt(
+    sections: Sections, before: Sections, said: Sequence[str], ceiling_tokens: int, counter: Counter
+) -> Sections:
+    """
+    *sections* with the first prompt quoted at the beginning of *goal*.
+
+    Args:
+        sections: of a reply.
+        before: of the previous summary; its quotation is carried on unchanged.
+        said: what persons wrote, in order.
+        ceiling_tokens: the largest body that is taken; an eighth of it is for this.
+        counter: counts tokens.
+    """
+    found = next((item for item in before.items("goal") if item.startswith(FIRST_PROMPT)), "")
+    found = found or quotation(said[0] if said else "", ceiling_tokens // 8, counter)
+    if not found:
+        return sections
+    return sections.with_items("goal", [found, *(item for item in sections.items("goal") if not item.startswith(FIRST_PROMPT))])
+
+
+def quotation(prompt: str, limit_tokens: int, counter: Counter) -> str:
+    """
+    The first prompt as an item: quoted, by head and tail within *limit_tokens* and 500 tokens; ``""`` if there is no room.
+
+    >>> print(quotation("migrate\\nthe schema", 100, len))
+    First prompt:
+    > migrate
+    > the schema
+    """
+    if not prompt.strip():
+        return ""
+    limit_tokens = min(_FIRST_PROMPT_TOKENS, limit_tokens)
+    shown = prompt
+    limit_chars = len(prompt)
+    while counter(shown) > limit_tokens:
+        limit_chars = min(limit_chars * 3 // 4, limit_tokens * 6)
+        try:
+            shown = truncate(prompt, limit_chars=limit_chars, keep="both").text
+        except ValueError:  # no room for both ends and a marker
+            return ""
+    return f"{FIRST_PROMPT}\n{quote_lines(shown)}"
