@@ -78,6 +78,12 @@ def _boolean(policy: Policy, attribute: Any, value: Any) -> None:
         raise PolicyError(attribute.name, f"True or False, not {value!r}")
 
 
+def _optional_text(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if value is not None and not (isinstance(value, str) and value.strip()):
+        raise PolicyError(attribute.name, f"the name of a language, not {value!r}")
+
+
 @frozen(kw_only=True)
 class Policy:
     """
@@ -125,7 +131,7 @@ class Policy:
     schema: Literal["full", "structured", "anchored", "brief"] = field(
         default="full", validator=_one_of("full", "structured", "anchored", "brief")
     )
-    language: str | None = None
+    language: str | None = field(default=None, validator=_optional_text)
     summariser_window_tokens: int | None = field(default=None, validator=_positive)
     counter: Callable[[str], int] = field(default=estimate, validator=_callable)
 

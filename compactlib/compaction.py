@@ -47,7 +47,7 @@ from attrs import asdict, evolve
 from .budget import Policy, sizes
 from .errors import PolicyError
 from .model import Conversation, Json, Origin, Text
-from .outcomes import AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
+from .outcomes import REASONS, AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
 from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, person_words, plan, text_form
 from .protocol.profiles import profile_named
 from .protocol.validator import check
@@ -109,6 +109,8 @@ def compaction(
             return engine.refused(f"summary-failed:{accepted.code.value}", accepted.why, made.irreducible)
         return _finish(engine, made, accepted, least_gain)
     except CannotPlanError as refusal:
+        if refusal.reason in REASONS["unchanged"]:
+            return engine.unchanged(refusal.reason)
         return engine.refused(refusal.reason, refusal.why, refusal.irreducible)
     except PolicyError as error:
         if error.field not in ("counter", "reminders"):

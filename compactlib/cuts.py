@@ -40,7 +40,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from .model import Call, Conversation, Media, Opaque, Reasoning, Result, Text
+from .model import Block, Conversation, Media, Opaque, Reasoning, Result, Text
 from .turns import Division, divide
 
 __all__ = ["Choice", "Cuts", "choose", "find_cuts", "legal_cuts", "tail_tokens"]
@@ -131,36 +131,34 @@ def _references(conversation: Conversation) -> list[bool]:
 
     compacted = -1
     declared: dict[str, int] = {}
-    used: dict[str, int] = {}
     first_document = last_citation = -1
     for position, message in enumerate(messages):
-        if isinstance(message.content, str):
+        if message.content.__class__ is str:
             continue
-        for block in message.content:
-            if isinstance(block, Call):
-                used[block.name] = position
-            elif isinstance(block, Result):
-                if not isinstance(block.content, tuple):
-                    continue
-                for part in block.content:
-                    for name in _tool_names(part) if isinstance(part, Opaque) else ():
+        for block in message.blocks:
+            if isinstance(block, Result):
+                if block.content.__class__ is tuple:
+                    for name in _tool_names(block.blocks):
                         declared.setdefault(name, position)
+            elif isinstance(block, Text):
+                if block.wire.rest and _cites_by_number(block):
+                    last_citation = position
             elif isinstance(block, Media):
                 if block.kind == "document" and first_document < 0:
                     first_document = position
             elif isinstance(block, Opaque):
                 if block.kind == "compaction" and is_compaction(block):
                     compacted = position
-                for name in _tool_names(block):
+                for name in _tool_names((block,)):
                     declared.setdefault(name, position)
-            elif isinstance(block, Text) and block.wire.rest and _cites_by_number(block):
-                last_citation = position
     if compacted >= 0:
         close(-1, compacted)
-    loaded = {tool.name for tool in conversation.tools if not _is_deferred(tool.value)}
-    for name, position in declared.items():
-        if name not in loaded:
-            close(position, used.get(name, position))
+    if declared:
+        loaded = {tool.name for tool in conversation.tools if not _is_deferred(tool.value)}
+        used = {call.name: position for position, message in enumerate(messages) for call in message.calls}
+        for name, position in declared.items():
+            if name not in loaded:
+                close(position, used.get(name, position))
     if first_document >= 0:
         close(first_document, last_citation)
     return [depth > 0 for depth in accumulate(change[:length])]
@@ -172,10 +170,10 @@ def is_compaction(block: Opaque) -> bool:
     return isinstance(value, dict) and bool(value.get("content") or value.get("encrypted_content"))
 
 
-def _tool_names(block: Opaque) -> tuple[str, ...]:
-    """The tools that a block makes available from here on."""
+def _tool_names(blocks: Sequence[Block]) -> list[str]:
+    """The tools that blocks make available from here on."""
     found = []
-    stack = [block.value]
+    stack = [block.value for block in blocks if isinstance(block, Opaque)]
     while stack:
         value = stack.pop()
         if isinstance(value, list):
@@ -185,7 +183,7 @@ def _tool_names(block: Opaque) -> tuple[str, ...]:
                 found.append(value["tool_name"])
             elif value.get("type") in ("tool_addition", "tool_search_tool_search_result"):
                 stack.extend(value.values())
-    return tuple(found)
+    return found
 
 
 def _is_deferred(declaration: object) -> bool:

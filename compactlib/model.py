@@ -174,6 +174,10 @@ class Media:
     wire: Wire
 
 
+_CLIENT_CALLS: Final = frozenset({"tool_use", "function", "custom", "function_call"})
+_CLIENT_RESULTS: Final = frozenset({"tool_result", "tool", "function"})
+
+
 @frozen
 class Call:
     """
@@ -194,7 +198,7 @@ class Call:
     @property
     def is_client(self) -> bool:
         """Whether the caller runs it; server and MCP calls are answered inside the model's own message."""
-        return self.wire.tag in ("tool_use", "function", "custom", "function_call")
+        return self.wire.tag in _CLIENT_CALLS
 
 
 @frozen
@@ -235,7 +239,7 @@ class Result:
     @property
     def is_client(self) -> bool:
         """Whether it answers a call that the caller runs; see `Call.is_client`."""
-        return self.wire.tag in ("tool_result", "tool", "function")
+        return self.wire.tag in _CLIENT_RESULTS
 
 
 @frozen

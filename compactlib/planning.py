@@ -155,7 +155,9 @@ def plan(
         raise CannotPlanError("irreducible", why, irreducible)
     found = _previous(messages, division, cut, previous)
     replaced = _replaced(messages, division, cut, choice.prompt, preamble, opaque)
-    if not replaced and not found[0]:
+    if not replaced:
+        if found[0]:
+            raise CannotPlanError("nothing-new", "only the previous summary would be summarised")
         raise CannotPlanError("irreducible", "everything before the cut stays anyway", irreducible)
     head = memo.overhead(conversation) + head_tokens + choice.tail_tokens + SMALLEST_SUMMARY_TOKENS
     if head >= before_tokens - least_gain:

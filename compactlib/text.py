@@ -84,17 +84,23 @@ _JOINED: Final = frozenset(
 )  # fmt: skip
 """Pairs of roles between which no cut falls, apart from the rules of `_joined` that hold for whole rows or columns."""
 
-_RANGES: Final[tuple[tuple[int, int, _Role], ...]] = (
-    (0x0600, 0x0605, "prepend"), (0x06DD, 0x06DD, "prepend"), (0x070F, 0x070F, "prepend"), (0x0890, 0x0891, "prepend"),
-    (0x08E2, 0x08E2, "prepend"), (0x0D4E, 0x0D4E, "prepend"), (0x0E33, 0x0E33, "extend"), (0x0EB3, 0x0EB3, "extend"),
-    (0x1CF5, 0x1CF6, "prepend"), (0x1100, 0x115F, "L"), (0x1160, 0x11A7, "V"), (0x11A8, 0x11FF, "T"), (0x200C, 0x200C, "extend"), (0x200D, 0x200D, "zwj"),
-    (0xA960, 0xA97C, "L"), (0xD7B0, 0xD7C6, "V"), (0xD7CB, 0xD7FB, "T"), (0xFF9E, 0xFF9F, "extend"),
-    (0x110BD, 0x110BD, "prepend"), (0x110CD, 0x110CD, "prepend"), (0x111C2, 0x111C3, "prepend"), (0x1193F, 0x1193F, "prepend"),
-    (0x113D1, 0x113D1, "prepend"), (0x11F02, 0x11F02, "prepend"), (0x16D63, 0x16D63, "V"), (0x16D67, 0x16D6A, "V"),
-    (0x11941, 0x11941, "prepend"), (0x11A3A, 0x11A3A, "prepend"), (0x11A84, 0x11A89, "prepend"), (0x11D46, 0x11D46, "prepend"),
-    (0x1F1E6, 0x1F1FF, "flag"), (0x1F3FB, 0x1F3FF, "extend"), (0xE0020, 0xE007F, "extend"),
-)  # fmt: skip
-"""Roles that the general category does not tell: prepended marks, Thai and Lao AM, jamo, joiners, skin tones, tags."""
+_RANGES: Final[dict[_Role, tuple[tuple[int, int], ...]]] = {
+    "prepend": (
+        (0x0600, 0x0605), (0x06DD, 0x06DD), (0x070F, 0x070F), (0x0890, 0x0891), (0x08E2, 0x08E2), (0x0D4E, 0x0D4E),
+        (0x1CF5, 0x1CF6), (0x110BD, 0x110BD), (0x110CD, 0x110CD), (0x111C2, 0x111C3), (0x113D1, 0x113D1), (0x1193F, 0x1193F),
+        (0x11941, 0x11941), (0x11A3A, 0x11A3A), (0x11A84, 0x11A89), (0x11D46, 0x11D46), (0x11F02, 0x11F02),
+    ),
+    "extend": (
+        (0x0E33, 0x0E33), (0x0EB3, 0x0EB3),  # Thai and Lao AM
+        (0x200C, 0x200C), (0xFF9E, 0xFF9F), (0x1F3FB, 0x1F3FF), (0xE0020, 0xE007F),  # non-joiner, kana marks, skin tones, tags
+    ),
+    "zwj": ((0x200D, 0x200D),),
+    "flag": ((0x1F1E6, 0x1F1FF),),
+    "L": ((0x1100, 0x115F), (0xA960, 0xA97C)),
+    "V": ((0x1160, 0x11A7), (0xD7B0, 0xD7C6), (0x16D63, 0x16D63), (0x16D67, 0x16D6A)),
+    "T": ((0x11A8, 0x11FF), (0xD7CB, 0xD7FB)),
+}  # fmt: skip
+"""Roles that the general category does not tell."""
 
 _BY_CATEGORY: Final[dict[str, _Role]] = {
     "Mn": "extend", "Mc": "extend", "Me": "extend", "Lo": "letter", "Cn": "unassigned",
@@ -112,8 +118,8 @@ def _role(char: str) -> _Role:
     code = ord(char)
     if 0xAC00 <= code <= 0xD7A3:
         return "LVT" if (code - 0xAC00) % 28 else "LV"
-    for first, last, role in _RANGES:
-        if first <= code <= last:
+    for role, ranges in _RANGES.items():
+        if any(first <= code <= last for first, last in ranges):
             return role
     return _BY_CATEGORY.get(unicodedata.category(char), "other")
 
@@ -288,7 +294,7 @@ def segmenter() -> str:
 
 # --- Lines -------------------------------------------------------------------
 
-_BLOCK_CHARS: Final = 1 << 14  # counting is faster than finding, so long ways are gone block by block
+_STRIDE_CHARS: Final = 8**5  # long ways are gone in strides, counting, because finding each newline is slow
 
 
 def count_newlines(text: str, start: int = 0, stop: int | None = None) -> int:
@@ -308,15 +314,14 @@ def head_of_lines(text: str, count: int) -> int:
     >>> head_of_lines("a\\nb\\nc", 2), head_of_lines("a\\nb\\nc", 9)
     (4, 5)
     """
-    at = 0
-    while at < len(text) and (found := text.count("\n", at, at + _BLOCK_CHARS)) < count:
-        count -= found
-        at += _BLOCK_CHARS
-    while count > 0:
-        at = text.find("\n", at) + 1
-        if at == 0:
-            return len(text)
-        count -= 1
+    at, stride = 0, _STRIDE_CHARS
+    while at < len(text) and count > 0:
+        found = text.count("\n", at, at + stride)
+        if found < count or stride == 1:
+            count -= found
+            at += stride
+        else:
+            stride //= 8
     return min(at, len(text))
 
 
@@ -329,16 +334,17 @@ def tail_of_lines(text: str, count: int) -> int:
     """
     if count <= 0:
         return len(text)
-    at = len(text) - text.endswith("\n")
-    while at > 0 and (found := text.count("\n", max(0, at - _BLOCK_CHARS), at)) < count:
-        count -= found
-        at = max(0, at - _BLOCK_CHARS)
-    if at == 0:
-        return 0
-    while count > 0:
-        at = text.rfind("\n", 0, at)
-        count -= 1
-    return at + 1
+    at, stride = len(text) - text.endswith("\n"), _STRIDE_CHARS
+    while at > 0:
+        found = text.count("\n", max(0, at - stride), at)
+        if found < count:
+            count -= found
+            at -= stride
+        elif stride > 1:
+            stride //= 8
+        else:
+            return at
+    return 0
 
 
 # --- Showing untrusted text --------------------------------------------------

@@ -118,7 +118,7 @@ def _json_containers(text: str) -> list[_Container]:
     except (ValueError, RecursionError):
         return []
     containers: list[_Container] = []
-    open_: list[tuple[int, bool, _Container]] = []
+    open_: list[tuple[int, bool, _Container]] = []  # where each began, whether it is an object, its values so far
     is_key = False
     for token in re.finditer(r'"(?:[^"\\]++|\\.)*+"|[][{},:]|[^][{},:"\s]++', text):
         char = text[token.start()]
@@ -129,8 +129,7 @@ def _json_containers(text: str) -> list[_Container]:
             is_key = char == "{"
         elif char in "]}":
             start, _, values = open_.pop()
-            if values:
-                containers.append(values)
+            containers += [values] if values else []
             if open_:
                 open_[-1][2].append((start, token.end()))
         elif char in ",:":
@@ -160,6 +159,8 @@ def _json_gap(values: _Container, total: int, room: int, head_stop: int, tail_st
 
 # --- Excerpts ----------------------------------------------------------------
 
+_Keep: TypeAlias = Literal["both", "head", "tail"]
+
 _Reach: TypeAlias = tuple[int, int]
 """How far the prefix may go, and where the suffix may begin."""
 
@@ -168,33 +169,40 @@ class _Excerpts:
     """All excerpts of one text: what stays the same while sizes are tried."""
 
     def __init__(
-        self, text: str, *, keep: Literal["both", "head", "tail"], seen: Marker | None, ref: str | None, clause: str, signal_lines: int
+        self, text: str, *, lines: int, keep: _Keep, seen: Marker | None, ref: str | None, clause: str, signal_lines: int
     ) -> None:
         self.text = text
         self.end = len(text)
         self.keep = keep
         self.seen = seen
         self.hole: _Reach = (self.end, 0) if seen is None else (seen.start, seen.stop)  # left out in any case
-        self.original = (self.end, count_newlines(text)) if seen is None else (seen.original_chars, seen.original_lines)
+        self.original = (self.end, lines) if seen is None else (seen.original_chars, seen.original_lines)
         self.ref = ref if seen is None else seen.ref
         self.clause = clause
         self.signal_lines = signal_lines
-        self.last_line_chars = self.end - tail_of_lines(text, 1)
+        self.last_line_chars = self.end - (text.rfind("\n", 0, max(self.end - 1, 0)) + 1)
 
     def whole(self) -> Truncated:
         """The text as it is, which may be an excerpt already."""
         if self.seen is None:
-            return Truncated(self.text, *self.original, 0, 0, self.ref, ((0, self.end),))
+            return Truncated(self.text, *self.original, 0, 0, self.ref, ((0, self.end),) if self.text else ())
         around = [(0, self.seen.start), *(line[1:] for line in self.seen.numbered), (self.seen.stop, self.end)]
         return self.account(around)
 
     def account(self, pieces: Iterable[tuple[int, int]]) -> Truncated:
         """The account of showing *pieces*; its text is still the whole one."""
         kept = tuple((start, stop) for start, stop in pieces if start < stop)
-        chars, lines = self.original
-        chars -= sum(stop - start for start, stop in kept)
-        lines -= sum(count_newlines(self.text, start, stop) for start, stop in kept)
+        chars = self.original[0] - sum(stop - start for start, stop in kept)
+        if self.seen is None and chars < self.end // 2:  # count the smaller part
+            edges = [0, *(edge for piece in kept for edge in piece), self.end]
+            lines = sum(map(self.newlines, edges[::2], edges[1::2]))
+        else:
+            lines = self.original[1] - sum(self.newlines(*piece) for piece in kept)
         return Truncated(self.text, *self.original, chars, lines, self.ref, kept)
+
+    def newlines(self, start: int, stop: int) -> int:
+        """The newlines in a range."""
+        return count_newlines(self.text, start, stop)
 
     def marker(self, omitted: tuple[int, int] | None = None, *, numbered: int = 0) -> str:
         """The marker for what is *omitted*; without that, the longest there can be."""
@@ -298,6 +306,7 @@ class _Excerpts:
 
     @functools.cached_property
     def containers(self) -> list[_Container]:
+        """The arrays and objects of the text, if it is JSON."""
         return _json_containers(self.text)
 
     def in_json(self, room: int) -> Truncated | None:
@@ -306,6 +315,8 @@ class _Excerpts:
         head_stop, tail_start = self.hole
         gaps = []
         for values in self.containers:
+            if values[-1][1] - values[0][0] < self.end - room:
+                continue  # too small to leave out enough
             last_head = values[0][0] if self.keep == "tail" else head_stop
             first_tail = values[-1][1] if self.keep == "head" else tail_start
             gap = _json_gap(values, self.end, room, last_head, first_tail)
@@ -335,14 +346,19 @@ class _Limits:
         if not self.of:
             raise PolicyError("limit_chars", "no limit is given", rule="L11", hint="or limit_lines, or limit_tokens")
 
-    def sizes(self, result: str) -> dict[str, int]:
-        """What *result* measures, in the units that have a limit."""
-        measure = {"limit_chars": len, "limit_lines": _shown_lines, "limit_tokens": self.count_tokens}
+    def sizes(self, result: str, *, newlines: int | None = None) -> dict[str, int]:
+        """What *result*, whose *newlines* may be known, measures in the units that have a limit."""
+        measure: dict[str, Callable[[str], int]] = {
+            "limit_chars": len,
+            "limit_lines": functools.partial(_shown_lines, newlines=newlines),
+            "limit_tokens": self.count_tokens,
+        }
         return {name: measure[name](result) for name in self.of}
 
-    def load(self, result: str) -> float:
+    def load(self, result: str, *, newlines: int | None = None) -> float:
         """How much of its tightest limit *result* fills; it fits if that is at most 1."""
-        return max(size / limit if (limit := self.of[name]) else 2.0 * size for name, size in self.sizes(result).items())
+        sizes = self.sizes(result, newlines=newlines)
+        return max(size / limit if (limit := self.of[name]) else 2.0 * size for name, size in sizes.items())
 
     def too_small(self, text: str, marker: str) -> PolicyError:
         """The error for a *text* that does not fit when its shortest excerpt, a *marker*, does not do either."""
@@ -359,14 +375,14 @@ class _Limits:
 
             return estimate(text)
         size = self.counter(text)
-        if not isinstance(size, int) or size < 0:
+        if type(size) is not int or size < 0:
             raise PolicyError("counter", f"a counter returns an int of at least 0, not {size!r}")
         return size
 
 
-def _shown_lines(text: str) -> int:
-    """The lines a reader sees: newlines, and what follows the last one."""
-    return count_newlines(text) + (text != "" and not text.endswith("\n"))
+def _shown_lines(text: str, newlines: int | None = None) -> int:
+    """The lines a reader sees: *newlines*, and what follows the last one."""
+    return (count_newlines(text) if newlines is None else newlines) + (text != "" and not text.endswith("\n"))
 
 
 def _largest(build: Callable[[int], Truncated | None], limits: _Limits, room: int, guess: int) -> Truncated | None:
@@ -467,20 +483,22 @@ def truncate(
         raise PolicyError("ref", f"a reference is 64 lower-case hexadecimal digits, not {ref!r}", rule="L25")
     if signal_lines is None:
         signal_lines = _SIGNAL_DEFAULT_LINES if keep == "both" and len(text) <= _SIGNAL_DEFAULT_CHARS else 0
-    if not 0 <= signal_lines <= NUMBERED_LIMIT_LINES:
-        raise PolicyError("signal_lines", f"between 0 and {NUMBERED_LIMIT_LINES}, not {signal_lines}")
+    if type(signal_lines) is not int or not 0 <= signal_lines <= NUMBERED_LIMIT_LINES:
+        raise PolicyError("signal_lines", f"an int from 0 to {NUMBERED_LIMIT_LINES}, not {signal_lines!r}")
 
+    newlines = count_newlines(text)
     seen = read_marker(text, issued=issued) if issued else None
     room = min(limits.of.get("limit_chars", len(text)), len(text) - 1)
     excerpts = _Excerpts(
         text,
+        lines=newlines,
         keep=keep,
         seen=seen,
         ref=ref,
         clause=FULL if min(room, 3 * limits.of.get("limit_tokens", room)) >= _EXPLAIN_CHARS else BRIEF,
         signal_lines=signal_lines,
     )
-    load = limits.load(text)
+    load = limits.load(text, newlines=newlines)
     if load <= 1:
         return excerpts.whole()
 
@@ -490,11 +508,12 @@ def truncate(
         best = _largest(excerpts.in_json, limits, room, guess)
         if form == "auto" and best is not None and limits.load(best.text) < _JSON_SHARE:
             best = None
-    if best is None:
+    if best is None and limit_lines != 0:
         build = functools.partial(excerpts.in_text, lines=limit_lines)
         best = build(room) if limit_tokens is None else _largest(build, limits, room, guess)
-    if best is None or limits.load(best.text) > 1 or len(best.text) >= len(text):
-        best = excerpts.compose(0, len(text))  # the marker alone
-    if limits.load(best.text) > 1 or len(best.text) >= len(text):
-        raise limits.too_small(text, best.text)
+    if best is None or len(best.text) > room:
+        excerpts.clause = BRIEF
+        best = excerpts.compose(0, len(text))  # the shortest excerpt there is: the marker alone
+        if len(best.text) > room or limits.load(best.text) > 1:
+            raise limits.too_small(text, best.text)
     return best

@@ -177,12 +177,20 @@ def divide(conversation: Conversation) -> Division:
         role = message.role
         if role == "model":
             kinds.append(Kind.MODEL)
+            if pairing.passed:
+                pairing.give_up()
             if message.content.__class__ is not str:
                 pairing.calls(position, message)
-            elif pairing.passed:
-                pairing.give_up()
         elif role == "user" or role == "tool":
-            kind, certain = _user_kind(position, message, kinds, messages, pairing)
+            has_results = has_words = False
+            if message.content.__class__ is not str:
+                has_results, has_words = pairing.answers(position, message)
+            if has_results:
+                kind, certain = Kind.RESULT, not has_words or _stated(message)
+            else:
+                kind, certain = _user_kind(position, message, kinds, messages)
+                if kind is Kind.PROMPT and pairing.is_open:
+                    pairing.passed = True
             kinds.append(kind)
             if not certain:
                 person = position
@@ -200,19 +208,20 @@ class _Pairing:
     """Which calls are open, and which stretches of messages they hold together."""
 
     def __init__(self) -> None:
-        self.open: dict[str, list[tuple[int, deque[int]]]] = {}
+        self.open: dict[str, tuple[int, int]] = {}  # id -> (message, ordinal), while only one call with it is open
+        self.crowded: dict[str, list[tuple[int, deque[int]]]] = {}  # the same for ids that several open calls share
         self.links: list[tuple[int, int]] = []  # (message of the call, message of its result)
         self.given_up: list[tuple[int, int]] = []
         self.server: dict[str, int] = {}
         self.passed = False
         """Whether a person has spoken while calls were open."""
-        self.latest = -1
-        """The last model message with client calls."""
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.open or self.crowded)
 
     def calls(self, position: int, message: Message) -> None:
         """A model message: note its calls."""
-        if self.passed:
-            self.give_up()
         ordinal = 0
         for call in message.content:
             if not isinstance(call, Call):
@@ -220,12 +229,10 @@ class _Pairing:
             if not call.is_client:
                 self.server[call.id] = position
                 continue
-            self.latest = position
-            groups = self.open.setdefault(call.id, [])
-            if groups and groups[-1][0] == position:
-                groups[-1][1].append(ordinal)
+            if call.id in self.open or call.id in self.crowded:
+                self._crowd(call.id, position, ordinal)
             else:
-                groups.append((position, deque((ordinal,))))
+                self.open[call.id] = (position, ordinal)
             ordinal += 1
             if call.wire.rest:
                 caller = call.wire.get("caller")  # a program run by the provider made this call
@@ -233,27 +240,53 @@ class _Pairing:
                 if origin is not None and origin != position:
                     self.links.append((origin, position))
 
-    def answer(self, position: int, call_id: str) -> None:
-        """A result: close the nearest open call of its id."""
-        groups = self.open.get(call_id)
-        if not groups:
-            return
+    def _crowd(self, call_id: str, position: int, ordinal: int) -> None:
+        groups = self.crowded.setdefault(call_id, [])
+        if call_id in self.open:
+            start, first = self.open.pop(call_id)
+            groups.append((start, deque((first,))))
+        if groups[-1][0] == position:
+            groups[-1][1].append(ordinal)
+        else:
+            groups.append((position, deque((ordinal,))))
+
+    def answers(self, position: int, message: Message) -> tuple[bool, bool]:
+        """A user-role or tool message: close what it answers; whether it holds results, and anything else."""
+        has_results = has_words = False
+        for block in message.content:
+            if not isinstance(block, Result) or not block.is_client:
+                has_words = True
+                continue
+            has_results = True
+            opened = self.open.pop(block.call_id, None)
+            if opened is not None:
+                self.links.append((opened[0], position))
+            elif block.call_id in self.crowded:
+                self._answer_crowded(position, block.call_id)
+        return has_results, has_words
+
+    def _answer_crowded(self, position: int, call_id: str) -> None:
+        """The nearest message with open calls of this id, and in it the first of them."""
+        groups = self.crowded[call_id]
         start, ordinals = groups[-1]
         ordinals.popleft()
         if not ordinals:
             groups.pop()
             if not groups:
-                del self.open[call_id]
+                del self.crowded[call_id]
         self.links.append((start, position))
 
     def give_up(self) -> None:
         """A person spoke and the model went on: what is open stays unanswered."""
         self.given_up.extend(self.unanswered())
         self.open.clear()
+        self.crowded.clear()
         self.passed = False
 
     def unanswered(self) -> list[tuple[int, int]]:
-        return [(start, ordinal) for groups in self.open.values() for start, ordinals in groups for ordinal in ordinals]
+        """The open calls as (message, ordinal)."""
+        crowded = [(start, one) for groups in self.crowded.values() for start, ordinals in groups for one in ordinals]
+        return [*self.open.values(), *crowded]
 
     def inside(self, length: int) -> list[bool]:
         """For each position whether a link spans it, so that nothing may begin there."""
@@ -269,33 +302,16 @@ class _Pairing:
         return spanned
 
 
-def _user_kind(
-    position: int, message: Message, kinds: list[Kind], messages: tuple[Message, ...], pairing: _Pairing
-) -> tuple[Kind, bool]:
-    """What a user-role or tool message is, and whether it is certain that no person wrote it."""
-    content = message.content
-    if not isinstance(content, str):
-        has_results = has_words = False
-        for block in content:
-            if isinstance(block, Result) and block.is_client:
-                has_results = True
-                pairing.answer(position, block.call_id)
-            else:
-                has_words = True
-        if has_results:
-            return Kind.RESULT, not has_words or _stated(message)
+def _user_kind(position: int, message: Message, kinds: list[Kind], messages: tuple[Message, ...]) -> tuple[Kind, bool]:
+    """What a message without results is, and whether it is certain that no person wrote it."""
     origin = message.origin
+    content = message.content
     if origin is not None:
         kind = _kind_of(origin)
-        certain = kind not in (Kind.PROMPT, Kind.OTHER)
-    elif isinstance(content, str):
-        kind = Kind.PROMPT if content[:1] in PLAIN_STARTS else _words_kind((content,))
-        certain = False
-    else:
-        kind, certain = _block_kind(message, position, kinds, messages)
-    if kind is Kind.PROMPT and pairing.open:
-        pairing.passed = True
-    return kind, certain
+        return kind, kind not in (Kind.PROMPT, Kind.OTHER)
+    if isinstance(content, str):
+        return Kind.PROMPT if content[:1] in PLAIN_STARTS else _words_kind((content,)), False
+    return _block_kind(message, position, kinds, messages)
 
 
 def _stated(message: Message) -> bool:
@@ -422,7 +438,7 @@ def _frontier(
         else:
             passed = kind not in (Kind.ATTACHMENT, Kind.HARNESS, Kind.SYSTEM)
         last = -1 if passed else last - 1
-    pending = tuple(call for call in left if call[0] == last)
+    pending = tuple(sorted(call for call in left if call[0] == last))
     dangling = tuple(sorted(pairing.given_up + [call for call in left if call[0] != last]))
     return pending, dangling
 

@@ -63,7 +63,8 @@ def run(arguments: list[str]) -> int:
         error.show()
         return 2
     except click.ClickException as error:
-        return _failed(error.format_message(), usage=error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else "")
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        return _failed(error.format_message(), usage="" if context is None else context.get_usage())
     except click.Abort:
         raise KeyboardInterrupt from None
     except CompactlibError as error:

@@ -20,47 +20,41 @@ import click
 
 from ..transcripts import FORMATS
 
-__all__ = ["SIZE", "Size", "file_argument", "format_option", "input_option", "window_options"]
+__all__ = ["file_argument", "format_option", "input_option", "size", "window_options"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-_SPELLING: Final = re.compile(r"([0-9]+(?:[_,][0-9]{3})*|[0-9]{1,9}\.[0-9]{1,9})([km]?)", re.IGNORECASE)
+_SPELLING: Final = re.compile(r"([0-9]+(?:[_,][0-9]{3})*|[0-9]+\.[0-9]+)([km]?)", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
-_MOST: Final = 10**12
+_LONGEST_CHARS: Final = 12
 
 
-class Size(click.ParamType):
+def size(text: str) -> int:
     """
-    A number of tokens: ``32000``, ``32_000``, ``32k``, ``1.5M``.
+    A number of tokens as people write it; ``k`` is a thousand, as in the names of models' windows.
 
-    ``k`` is a thousand, as in the names of models' windows.
-
-    >>> SIZE.convert("32k", None, None), SIZE.convert("1.5M", None, None), SIZE.convert("32_000", None, None)
-    (32000, 1500000, 32000)
+    >>> size("32k"), size("1.5M"), size("32_000"), size("200000")
+    (32000, 1500000, 32000, 200000)
     """
+    found = _SPELLING.fullmatch(text.strip())
+    if found is None or len(found[1]) > _LONGEST_CHARS:
+        raise click.BadParameter(f"{text!r} is no size; write 32000, 32_000, 32k or 1M")
+    value = Decimal(re.sub("[_,]", "", found[1])) * _UNITS[found[2].lower()]
+    if value != int(value):
+        raise click.BadParameter(f"{text!r} is no whole number")
+    return int(value)
 
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number; a usage error for anything else."""
-        if isinstance(value, int):
-            return value
-        found = _SPELLING.fullmatch(str(value).strip())
-        if found is None or len(found[1]) > 20:
-            self.fail(f"{value!r} is no size; write 32000, 32_000, 32k or 1M", param, ctx)
-        size = Decimal(re.sub("[_,]", "", found[1])) * _UNITS[found[2].lower()]
-        if size != int(size) or size > _MOST:
-            self.fail(f"{value!r} is no whole number of tokens up to {_MOST}", param, ctx)
-        return int(size)
-
-
-SIZE: Final = Size()
 
 file_argument: Final = click.argument("file", metavar="FILE")
 """A path, ``-`` for standard input, or ``example:NAME``."""
 
 format_option: Final = click.option(
-    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Print for people or for programs."
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Print for people or for programs.",
 )
 
 input_option: Final = click.option(
@@ -76,8 +70,8 @@ def window_options(*, required: bool) -> Callable[[_Command], _Command]:
     """``--window`` and ``--reserve``."""
 
     def add(command: _Command) -> _Command:
-        reserve = click.option("--reserve", type=SIZE, help="Tokens kept for the answer.  [default: a quarter of the window, at most 32k]")
-        window = click.option("--window", type=SIZE, required=required, help="The model's window in tokens, such as 32k, 200k or 1M.")
+        reserve = click.option("--reserve", type=size, help="Room for the answer.  [default: a quarter, at most 32k]")
+        window = click.option("--window", type=size, required=required, help="The model's window: 32k, 200k, 1M.")
         return window(reserve(command))
 
     return add

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import re
-from json.decoder import scanstring
 from typing import Final
 
 __all__ = ["message_lines"]
@@ -61,7 +60,7 @@ def _starts(document: str, at: int) -> list[int]:
         return []
     at = _skip(document, at + 1)
     while document[at] != "}":
-        key, at = scanstring(document, at + 1)
+        key, at = _DECODER.raw_decode(document, at)
         at = _skip(document, _skip(document, at) + 1)
         if key in _WAY and document[at] in "[{":
             return _starts(document, at)

@@ -22,12 +22,13 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ..errors import WireError
 from ..text import escape
 from ..transcripts import Transcript, read, read_all
 from ..transcripts.lines import read_bytes
+from .places import message_lines
 
 __all__ = ["EXAMPLE", "Source", "example_names", "read_source", "read_sources", "read_text", "report_problems"]
 
@@ -51,6 +52,15 @@ class Source:
 
     name: str
     transcript: Transcript
+    content: bytes = field(repr=False)
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The line of the file on which each message begins, counted from 1; empty if that is not known."""
+        known: tuple[int, ...] = getattr(self.transcript, "lines", ())
+        if any(line > 1 for line in known):
+            return known
+        return message_lines(self.content.decode("utf-8", "replace"))
 
 
 def read_source(file: str, input_format: str | None) -> Source:
@@ -61,7 +71,7 @@ def read_source(file: str, input_format: str | None) -> Source:
         WireError: it cannot be read, or holds several conversations.
     """
     name, content = _content(file)
-    return Source(name, read(content, format=input_format))
+    return Source(name, read(content, format=input_format), content)
 
 
 def read_sources(file: str, input_format: str | None) -> tuple[Source, ...]:
@@ -73,12 +83,12 @@ def read_sources(file: str, input_format: str | None) -> tuple[Source, ...]:
     """
     name, content = _content(file)
     try:
-        return (Source(name, read(content, format=input_format)),)
+        return (Source(name, read(content, format=input_format), content),)
     except WireError:
         transcripts = read_all(content, format=input_format)
         if len(transcripts) < 2:
             raise
-    return tuple(Source(name, transcript) for transcript in transcripts)
+    return tuple(Source(name, transcript, content) for transcript in transcripts)
 
 
 def read_text(file: str) -> str:

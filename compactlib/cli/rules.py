@@ -27,7 +27,7 @@ _EVIDENCE = {
 
 @click.command()
 @click.argument("rule_id", metavar="[ID]", required=False)
-@click.option("--error", "error_text", metavar="TEXT", help='Explain a provider\'s error message; "-" reads it from standard input.')
+@click.option("--error", "error_text", metavar="TEXT", help='Explain what a provider answered; "-" is standard input.')
 @format_option
 def rules(rule_id: str | None, error_text: str | None, output_format: str) -> int:
     """
@@ -67,7 +67,8 @@ def _named(rule_id: str) -> Rule:
     rule = RULES.get(rule_id.upper())
     if rule is None:
         near = difflib.get_close_matches(rule_id[:40].upper(), RULES, n=3)
-        raise PolicyError("ID", f"no rule is called {rule_id}", hint=f"there is {', '.join(near)}" if near else "compactlib rules lists all")
+        hint = f"did you mean {', '.join(near)}?" if near else "compactlib rules lists them all"
+        raise PolicyError("ID", f"no rule is called {rule_id}", hint=hint)
     return rule
 
 

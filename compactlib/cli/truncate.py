@@ -10,7 +10,7 @@ from typing import Literal
 import click
 
 from ..truncation import truncate as shorten
-from .options import SIZE, format_option
+from .options import format_option, size
 from .printing import Page, print_json
 from .reading import read_text
 
@@ -19,9 +19,9 @@ __all__ = ["truncate"]
 
 @click.command()
 @click.argument("file", metavar="[FILE]", default="-")
-@click.option("--limit-chars", type=SIZE, help="The most characters, marker included.")
-@click.option("--limit-lines", type=SIZE, help="The most lines, marker included.")
-@click.option("--limit-tokens", type=SIZE, help="The most tokens, as estimated.")
+@click.option("--limit-chars", type=size, help="The most characters, marker included.")
+@click.option("--limit-lines", type=size, help="The most lines, marker included.")
+@click.option("--limit-tokens", type=size, help="The most tokens, as estimated.")
 @click.option("--keep", type=click.Choice(["both", "head", "tail"]), default="both", show_default=True, help="Which end to keep.")
 @click.option("--signal-lines", type=click.IntRange(0, 100), help="The most lines about errors to keep from the middle.")
 @click.option("--raw", is_flag=True, help="Print what is kept byte for byte, for a pipe; a terminal would act on some of it.")
@@ -45,7 +45,12 @@ def truncate(
     if limit_chars is limit_lines is limit_tokens is None:
         raise click.UsageError("a limit is due: --limit-chars, --limit-lines or --limit-tokens", click.get_current_context())
     short = shorten(
-        read_text(file), limit_chars=limit_chars, limit_lines=limit_lines, limit_tokens=limit_tokens, keep=keep, signal_lines=signal_lines
+        read_text(file),
+        limit_chars=limit_chars,
+        limit_lines=limit_lines,
+        limit_tokens=limit_tokens,
+        keep=keep,
+        signal_lines=signal_lines,
     )
     if output_format == "json":
         print_json(

@@ -39,10 +39,10 @@ _ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model", "system"
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})
 _MEDIA: Final = frozenset({"image", "document"})
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_CALL_FIELDS: Final = frozenset({"type", "id", "name", "input"})
+_RESULT_FIELDS: Final = frozenset({"type", "tool_use_id", "content"})
 _FIELDS: Final[dict[str, frozenset[str]]] = {
     "text": frozenset({"type", "text"}),
-    "tool_use": frozenset({"type", "id", "name", "input"}),
-    "tool_result": frozenset({"type", "tool_use_id", "content"}),
     "thinking": frozenset({"type", "thinking", "signature"}),
     "redacted_thinking": frozenset({"type", "data"}),
     "media": frozenset({"type", "source"}),
@@ -152,8 +152,7 @@ def _parse_block(raw: Json, take: Take) -> Block:
 
 
 def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
-    shape = shape_of(raw, kind, _FIELDS["tool_use"], take)
-    return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape)
+    return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape_of(raw, kind, _CALL_FIELDS, take))
 
 
 def _parse_result(raw: dict[str, Json], kind: str, take: Take) -> Result:
@@ -175,7 +174,7 @@ def _parse_result(raw: dict[str, Json], kind: str, take: Take) -> Result:
         blocks = (Opaque(str(content.get("type", "")), take(content)),)
     else:
         raise ShapeError(".content", f"a result's content is a string or a list of blocks, not {kind_of(content)}")
-    return Result(string(raw, "tool_use_id"), blocks, shape_of(raw, kind, _FIELDS["tool_result"], take, form))
+    return Result(string(raw, "tool_use_id"), blocks, shape_of(raw, kind, _RESULT_FIELDS, take, form))
 
 
 def _parse_nested(raw: Json, take: Take) -> Block:

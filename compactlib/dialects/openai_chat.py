@@ -50,7 +50,9 @@ _REASONING: Final = ("reasoning_content", "reasoning")
 _MEDIA: Final = {"image_url": "image", "input_audio": "audio", "file": "file", "video_url": "video"}
 _CALL_KINDS: Final = {"function": "arguments", "custom": "input"}  # the wire's word for a call -> its arguments' key
 _SEPARATOR: Final = "\x1f"
-_FUNCTION: Final = ("name", "arguments")
+_FUNCTION: Final = frozenset({"name", "arguments"})
+_CALL: Final = frozenset({"id", "type", "function"})
+_TOOL: Final = wire("tool")
 
 
 def parse_messages(raw: list[Json], take: Take) -> list[Message]:
@@ -70,10 +72,15 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             if word.__class__ is not str:
                 raise ShapeError(".role", f"a role is a string, not {kind_of(word)}")
             content = item.get("content")
-            if len(item) == 2 and content.__class__ is str:
-                role = _ROLES.get(word, "other")
-                if role != "tool":
-                    append(Message(role, content, wire(word, tuple(item), "string")))
+            if content.__class__ is str and word != "function" and len(item) == (3 if word == "tool" else 2):
+                # the two plainest shapes, which are most of all messages
+                shape = wire(word, tuple(item), "string")
+                if word != "tool":
+                    append(Message(_ROLES.get(word, "other"), content, shape))
+                    continue
+                call_id = item.get("tool_call_id")
+                if call_id.__class__ is str:
+                    append(Message("tool", (Result(call_id, content, _TOOL),), shape))
                     continue
             append(_parse_message(item, word, content, take))
     except ShapeError as error:
@@ -170,6 +177,19 @@ def _parse_calls(raw: dict[str, Json], known: set[str], take: Take) -> list[Bloc
 def _parse_call(raw: Json, take: Take) -> Call:
     if raw.__class__ is not dict:
         raise ShapeError("", f"a tool call is an object, not {kind_of(raw)}")
+    inner = raw.get("function")
+    if raw.keys() == _CALL and inner.__class__ is dict and inner.keys() == _FUNCTION and raw["type"] == "function":
+        call_id, name, arguments = raw["id"], inner["name"], inner["arguments"]
+        if call_id.__class__ is name.__class__ is arguments.__class__ is str:  # as nearly all calls are
+            inside = tuple(inner)
+            return Call(
+                call_id, name, arguments, wire("function", tuple(raw), "" if inside[0] == "name" else _SEPARATOR.join(inside))
+            )
+    return _parse_odd_call(raw, take)
+
+
+def _parse_odd_call(raw: dict[str, Json], take: Take) -> Call:
+    """A call that lacks something, holds something more, or is of another kind."""
     kind = raw.get("type", "function")
     tag = kind if kind in _CALL_KINDS else "function"
     inner = raw.get(tag)

@@ -9,7 +9,7 @@ thing being read; the dialect adds where that stood.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Set
 from typing import TypeAlias
 
 from ..model import Json, Wire, wire
@@ -52,13 +52,13 @@ def string(raw: dict[str, Json], key: str) -> str:
     return text
 
 
-def shape_of(raw: dict[str, Json], tag: str, known: Collection[str], take: Take, form: str = "") -> Wire:
+def shape_of(raw: dict[str, Json], tag: str, known: Set[str], take: Take, form: str = "") -> Wire:
     """The `Wire` of *raw*; everything under a key that is not *known* is residue."""
     keys = tuple(raw)
-    if len(keys) <= len(known) and all(key in known for key in keys):
+    if raw.keys() <= known:
         return wire(tag, keys, form)
     rest = tuple((key, take(value)) for key, value in raw.items() if key not in known)
-    return Wire(tag, keys, rest, form) if rest else wire(tag, keys, form)
+    return Wire(tag, keys, rest, form)
 
 
 def write(shape: Wire, known: dict[str, Json], give: Take) -> dict[str, Json]:

@@ -34,6 +34,7 @@ What is not here
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Text
@@ -46,8 +47,9 @@ from .violation import Violation, quote
 
 __all__ = ["AnthropicReader"]
 
-_SYSTEM, _USER, _MODEL = Event.SYSTEM, Event.USER, Event.MODEL
-_PROMPT, _NOTE, _WORDS = Event.PROMPT, Event.NOTE, Event.WORDS
+_SYSTEM, _USER, _MODEL, _PROMPT, _NOTE, _WORDS = map(
+    int, (Event.SYSTEM, Event.USER, Event.MODEL, Event.PROMPT, Event.NOTE, Event.WORDS)
+)
 
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _SERVER_ID: Final = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
@@ -102,81 +104,122 @@ class AnthropicReader(Reader):
 
     # -- messages --------------------------------------------------------------------------------------------------
 
-    def read(self, message: Message, *, fused: bool = False) -> None:
-        """Read the next message; *fused*: it continues the wire message read last."""
-        role = message.role
-        content = message.content
-        if fused and self._last is not None:
-            self._offset += len(self._last.blocks)
-        else:
-            self._index += 1
-            self._offset = 0
+    def read(self, messages: Iterable[Message]) -> None:
+        """Read the next messages.  The one hot loop: what is common is judged here, what is odd where it is named."""
+        machine = self._machine
+        begin, see, call, result = machine.begin, machine.see, machine.call, machine.result
+        names = self._names
+        for message in messages:
+            role = message.role
+            content = message.content
+            self._index = index = self._index + 1
             if self._waits:
                 self._settle(role == "model")
-            event = _MODEL if role == "model" else _SYSTEM if role == "system" else _USER
-            breach = self._machine.begin(event)
-            if breach is not None:
-                self._begun(breach, role)
-        self._last = message
-        if role == "model":
-            if self._fresh:
-                self._fresh = self._looped = False
-                self._first = self._index
-                self._opens = bool(content) and content[0].__class__ is Reasoning
-                self._altered = []
-            if content.__class__ is str:
-                self._model_text(content)
+            self._last = message
+            if role == "model":
+                breach = begin(_MODEL)
+                if breach is not None:
+                    self._begun(breach, role)
+                if self._fresh:
+                    self._turn_begins(content)
+                if isinstance(content, str):
+                    self._model_text(content)
+                    continue
+                place = 0
+                calling = breach is not None and machine.open_count > 0  # a neighbour's calls are open
+                block: Block | None = None
+                for block in content:
+                    if isinstance(block, Text):
+                        text = block.text
+                        # what begins with a visible ASCII character is neither empty nor blank
+                        if not (text >= "!" and text.isascii()):
+                            self._odd_text(text, f"/content/{place}", alone=len(content) == 1)
+                        if block.wire.rest:
+                            self._mark(block.wire.get("cache_control"), place, text)
+                    elif isinstance(block, Call) and block.wire.tag == "tool_use":
+                        key = block.id
+                        self._looped = calling = True
+                        breach = call(key, (index << PLACE_BITS) + place)
+                        if breach is not None:
+                            self._call_breach(breach, block, place)
+                        # an identifier in ASCII is a legal id; most are, and asking is cheap
+                        if not (key.isidentifier() and key.isascii()):
+                            self._check_id(key, f"/content/{place}/id")
+                        if block.name not in names:
+                            self._name(block.name, f"/content/{place}/name")
+                        arguments = block.arguments
+                        if arguments.__class__ is dict:
+                            for value in arguments.values():
+                                if value.__class__ is str:
+                                    if not value.isascii():
+                                        self._argument(value, place)
+                                elif value.__class__ is dict or value.__class__ is list:
+                                    self._argument(value, place)
+                        else:
+                            self._odd_input(key, place)
+                        if block.wire.rest:
+                            self._mark(block.wire.get("cache_control"), place, "x")
+                        place += 1
+                        continue
+                    else:
+                        self._model_block(block, place)
+                    if calling:
+                        calling = False  # once for each run of other blocks
+                        see(_WORDS)
+                        self._disorder(place)
+                    place += 1
+                if block is None:
+                    self._empty = index
+                    self._waits = True
+                elif isinstance(block, Reasoning):
+                    self._trailing = place - 1
+                    self._waits = True
+                if self._original:
+                    self._compare(message)
+            elif role == "user":
+                breach = begin(_USER)
+                if breach is not None:
+                    self._begun(breach, role)
+                if isinstance(content, str):
+                    self._fresh = True
+                    see(_PROMPT if message.origin is None or message.origin is HUMAN else _NOTE)
+                    if not (content >= "!" and content.isascii()):
+                        self._odd_content(content)
+                    continue
+                place = 0
+                for block in content:
+                    if isinstance(block, Result) and block.wire.tag == "tool_result":
+                        breach = result(block.call_id)
+                        if breach is not None:
+                            self._result_breach(breach, block, place)
+                        body = block.content
+                        if not (isinstance(body, str) and body and body.isascii()):
+                            self._result_body(block, body, place)
+                        if block.wire.rest:
+                            self._result_residue(block, place)
+                    else:
+                        self._user_block(message, block, place)
+                    place += 1
+                if not content:
+                    self.found.append(self._empty_message(index))
             else:
-                self._model_blocks(content)
-            if self._original:
-                self._compare(message)
-        elif role == "user":
-            if content.__class__ is str:
-                self._user_text(message, content)
-            else:
-                self._user_blocks(message, content)
-        else:
-            self._other(message)
+                self._other(message)
+
+    def _turn_begins(self, content: str | tuple[Block, ...]) -> None:
+        """The first model message since the user last said something."""
+        self._fresh = self._looped = False
+        self._first = self._index
+        self._opens = bool(content) and isinstance(content[0], Reasoning)
+        self._altered = []
 
     def _model_text(self, text: str) -> None:
-        breach = self._machine.see(_WORDS)
-        if breach is not None:
-            self._disorder(self._offset)
+        if self._machine.see(_WORDS) is not None:
+            self._disorder(-1)
         if not text:
             self._empty = self._index
             self._waits = True
-        elif text.isspace() or not text.isascii():
+        elif not (text >= "!" and text.isascii()):
             self._odd_text(text, "/content", alone=True)
-
-    def _model_blocks(self, content: tuple[Block, ...]) -> None:
-        machine = self._machine
-        said = False  # whether WORDS were said since the last call
-        place = self._offset
-        for block in content:
-            kind = block.__class__
-            if kind is Call and block.wire.tag == "tool_use":
-                said = False
-                self._client_call(block, place)
-            else:
-                if not said:
-                    said = True
-                    if machine.see(_WORDS) is not None:
-                        self._disorder(place)
-                if kind is Text:
-                    text = block.text
-                    if not text or text.isspace() or not text.isascii():
-                        self._odd_text(text, f"/content/{place}", alone=len(content) == 1)
-                    if block.wire.rest:
-                        self._mark(block.wire.get("cache_control"), place, text)
-                else:
-                    self._model_block(block, place)
-            place += 1
-        if not content:
-            self._empty = self._index
-            self._waits = True
-        elif kind is Reasoning:
-            self._trailing = place - 1
-            self._waits = True
 
     def _model_block(self, block: Block, place: int) -> None:
         if isinstance(block, Reasoning):
@@ -185,53 +228,44 @@ class AnthropicReader(Reader):
             self._server_call(block, place)
         elif isinstance(block, Result):
             if block.wire.tag == "tool_result":
-                self._result(block, place)
+                breach = self._machine.result(block.call_id)
+                if breach is not None:
+                    self._result_breach(breach, block, place)
             else:
                 self._server_result(block, place)
         else:
             self._plain_block(block, place)
 
-    def _user_text(self, message: Message, text: str) -> None:
-        self._fresh = True
-        self._machine.see(_PROMPT if message.origin is None or message.origin is HUMAN else _NOTE)
-        if not text:
-            self._nothing("/content")
-        elif text.isspace() or not text.isascii():
-            self._odd_text(text, "/content", alone=True)
-
-    def _user_blocks(self, message: Message, content: tuple[Block, ...]) -> None:
-        place = self._offset
-        for block in content:
-            kind = block.__class__
-            if kind is Result:
-                if block.wire.tag == "tool_result":
-                    self._result(block, place)
-                else:
-                    self._server_result(block, place)
-            elif kind is Text:
-                text = block.text
-                self._fresh = True
-                self._machine.see(_PROMPT if self._is_spoken(message, place - self._offset, text) else _NOTE)
-                if not text or text.isspace() or not text.isascii():
-                    self._odd_text(text, f"/content/{place}", alone=len(content) == 1)
-                if block.wire.rest:
-                    self._mark(block.wire.get("cache_control"), place, text)
-            elif kind is Call:
-                self._client_call(block, place)
+    def _user_block(self, message: Message, block: Block, place: int) -> None:
+        """Anything but a result in a user message."""
+        if isinstance(block, Text):
+            text = block.text
+            self._fresh = True
+            self._machine.see(_PROMPT if self._is_spoken(message, place, text) else _NOTE)
+            if not (text >= "!" and text.isascii()):
+                self._odd_text(text, f"/content/{place}", alone=len(message.content) == 1)
+            if block.wire.rest:
+                self._mark(block.wire.get("cache_control"), place, text)
+        elif isinstance(block, Result):
+            self._server_result(block, place)
+        elif isinstance(block, Call):
+            breach = self._machine.call(block.id, (self._index << PLACE_BITS) + place)
+            if breach is not None:
+                self._call_breach(breach, block, place)
+        else:
+            self._machine.see(_PROMPT if message.origin is not None and self._is_human(message, place) else _NOTE)
+            if isinstance(block, Reasoning):
+                self._reasoning(block, place)
             else:
-                self._machine.see(_PROMPT if message.origin is not None and self._is_human(message, place - self._offset) else _NOTE)
-                if kind is Reasoning:
-                    self._reasoning(block, place)
-                else:
-                    self._plain_block(block, place)
-            place += 1
-        if not content:
-            self._nothing("/content")
+                self._plain_block(block, place)
 
     def _other(self, message: Message) -> None:
         """A message of a role that is neither the user's nor the model's."""
         word = message.wire.tag
         blocks = message.blocks
+        breach = self._machine.begin(_SYSTEM if message.role == "system" else _USER)
+        if breach is not None:
+            self._begun(breach, message.role)
         case = None
         if message.role != "system":
             self._machine.see(_PROMPT)
@@ -239,7 +273,7 @@ class AnthropicReader(Reader):
             kinds = {block.kind if isinstance(block, Opaque) else "" for block in blocks}
             case = "tool-addition" if kinds and kinds <= _TOOL_CHANGES else "mid-history"
         self._report("A-ROLE-02", case, "/role", f"the role is {quote(word)}", "user or assistant; system text stands in the field system")
-        for place, block in enumerate(blocks, self._offset):
+        for place, block in enumerate(blocks):
             if isinstance(block, Call | Result):
                 self._breach(Breach.ROLE, f"/content/{place}", f"a {block.wire.tag} in a message of role {quote(word)}", "no calls or results")
             elif isinstance(block, Text):
@@ -294,8 +328,12 @@ class AnthropicReader(Reader):
     def _empty_message(self, index: int) -> Violation:
         return self._violation("A-EMPTY-03", None, index, "/content", f"message {index} has no content", "content, or no such message")
 
-    def _nothing(self, path: str) -> None:
-        self._report("A-EMPTY-03", None, path, f"message {self._index} has no content", "content, or no such message")
+    def _odd_content(self, text: str) -> None:
+        """A user message whose one text is empty, blank, or not plain ASCII."""
+        if text:
+            self._odd_text(text, "/content", alone=True)
+        else:
+            self.found.append(self._empty_message(self._index))
 
     def _ends_in_thinking(self, index: int) -> Violation:
         path = f"/content/{self._trailing}"
@@ -305,34 +343,13 @@ class AnthropicReader(Reader):
         self._pair_faults += 1
         self._breach(
             Breach.ORDER,
-            f"/content/{place}" if self._last is not None and self._last.content.__class__ is not str else "/content",
+            f"/content/{place}" if place >= 0 else "/content",
             f"message {self._index} goes on after its calls",
             "nothing but further tool_use blocks after the first; text and thinking before it",
             ids=tuple(key for key, _place in self._machine.open),
         )
 
     # -- client calls and results ----------------------------------------------------------------------------------
-
-    def _client_call(self, block: Call, place: int) -> None:
-        key = block.id
-        breach = self._machine.call(key, (self._index << PLACE_BITS) + place)
-        self._looped = True
-        if breach is not None:
-            self._call_breach(breach, block, place)
-        # an identifier in ASCII is a legal id; most are, and asking is cheap
-        if not (key.isidentifier() and key.isascii()) and not _ID.fullmatch(key):
-            self._bad_id(key, f"/content/{place}/id")
-        if block.name not in self._names:
-            self._name(block.name, f"/content/{place}/name")
-        arguments = block.arguments
-        if arguments.__class__ is dict:
-            for value in arguments.values():
-                if value.__class__ is not str or not value.isascii():
-                    self._argument(value, f"/content/{place}/input")
-        else:
-            self._report("A-INPUT-01", None, f"/content/{place}/input", "the input of the call is no object", "a JSON object", ids=(key,))
-        if block.wire.rest:
-            self._mark(block.wire.get("cache_control"), place, "x")
 
     def _call_breach(self, breach: Breach, block: Call, place: int) -> None:
         path = f"/content/{place}"
@@ -343,8 +360,13 @@ class AnthropicReader(Reader):
             where = "in this turn" if breach is Breach.DUPLICATE else "in an earlier turn"
             self._breach(breach, path + "/id", f"the id {shown} was used {where} already", "an id of its own for each call", ids=(block.id,))
 
-    def _bad_id(self, key: str, path: str) -> None:
-        self._report("A-ID-02", None, path, f"the id {quote(key)} is not made of a-z, A-Z, 0-9, _ and -", "such an id", ids=(key,))
+    def _check_id(self, key: str, path: str) -> None:
+        if not _ID.fullmatch(key):
+            self._report("A-ID-02", None, path, f"the id {quote(key)} is not made of a-z, A-Z, 0-9, _ and -", "such an id", ids=(key,))
+
+    def _odd_input(self, key: str, place: int) -> None:
+        path = f"/content/{place}/input"
+        self._report("A-INPUT-01", None, path, f"the input of the call {quote(key)} is no object", "a JSON object", ids=(key,))
 
     def _name(self, name: str, path: str) -> None:
         if _NAME.fullmatch(name):
@@ -355,14 +377,14 @@ class AnthropicReader(Reader):
         else:
             self._report("A-NAME-01", None, path, f"the name {quote(name)} is not 1 to 64 of a-z, A-Z, 0-9, _ and -", "such a name")
 
-    def _argument(self, value: Json, path: str) -> None:
-        """Look for half a surrogate pair, without recursion."""
+    def _argument(self, value: Json, place: int) -> None:
+        """Look for half a surrogate pair in an argument, without recursion."""
         rest: list[Json] = [value]
         while rest:
             value = rest.pop()
             if value.__class__ is str:
                 if has_lone_surrogate(value):
-                    self._lone_surrogate(path)
+                    self._lone_surrogate(f"/content/{place}/input")
                     return
             elif value.__class__ is dict:
                 rest.extend(value.keys())
@@ -370,26 +392,22 @@ class AnthropicReader(Reader):
             elif value.__class__ is list:
                 rest.extend(value)
 
-    def _result(self, block: Result, place: int) -> None:
-        breach = self._machine.result(block.call_id)
-        if breach is not None:
-            self._result_breach(breach, block, place)
-        content = block.content
-        if content.__class__ is str:
-            if not content.isascii() and has_lone_surrogate(content):
+    def _result_body(self, block: Result, body: str | tuple[Block, ...] | None, place: int) -> None:
+        """The content of a result, unless it is plain ASCII."""
+        if isinstance(body, str):
+            if has_lone_surrogate(body):
                 self._lone_surrogate(f"/content/{place}/content")
-        elif content:
-            self._result_blocks(block, content, place)
-        elif content is not None:
-            self._report(
-                "A-EMPTY-05", None, f"/content/{place}/content", "the result's content is an empty list", "a text, or no content", ids=(block.call_id,)
-            )
-        if block.wire.rest:
-            self._mark(block.wire.get("cache_control"), place, "x")
-            if not content and block.is_error:
-                self._report(
-                    "A-EMPTY-06", None, f"/content/{place}/content", "a result says is_error and nothing else", "the error", ids=(block.call_id,)
-                )
+        elif body:
+            self._result_blocks(block, body, place)
+        elif body is not None:
+            path = f"/content/{place}/content"
+            self._report("A-EMPTY-05", None, path, "the result's content is an empty list", "a text, or no content", ids=(block.call_id,))
+
+    def _result_residue(self, block: Result, place: int) -> None:
+        self._mark(block.wire.get("cache_control"), place, "x")
+        if not block.content and block.is_error:
+            path = f"/content/{place}/content"
+            self._report("A-EMPTY-06", None, path, "a result says is_error and nothing else", "the error", ids=(block.call_id,))
 
     def _result_breach(self, breach: Breach, block: Result, place: int) -> None:
         if breach is not Breach.SPLIT:
@@ -400,8 +418,7 @@ class AnthropicReader(Reader):
         call = f"message {self._machine.place >> PLACE_BITS}"
         if breach is Breach.STRAY:
             message, expected = f"the result for {shown} answers no call of the assistant message before it", "its call there"
-            if not _ID.fullmatch(key):
-                self._bad_id(key, path + "/tool_use_id")
+            self._check_id(key, path + "/tool_use_id")
         elif breach is Breach.REPEAT:
             message, expected = f"the call {shown} of {call} is answered twice", "one result for each call"
         elif breach is Breach.SPLIT:

@@ -52,9 +52,10 @@ The states, and the invariant
 
 What differs between dialects
     Some providers join neighbouring messages of one side before they judge
-    them (Anthropic); to others each message stands for itself (OpenAI Chat).
-    That changes four cells, written ``joined | separate``.  Which breach is
-    which rule, and which is none, is the dialect's profile.
+    them (Anthropic); to others each message stands for itself, results too,
+    which need no user message around them (OpenAI Chat).  The cells in which
+    this matters are written ``joined | separate``.  Which breach is which
+    rule, and which is none, is the dialect's profile.
 
 What is not here
     What a message contains (the readers), how bad a breach is (`rules`), and
@@ -94,28 +95,26 @@ class Event(enum.IntEnum):
     # a message begins
     SYSTEM = 0
     USER = 1
-    TOOL = 2
-    """A message that is nothing but results; only where the dialect has such messages."""
-    MODEL = 3
+    MODEL = 2
     # it contains
-    PROMPT = 4
+    PROMPT = 3
     """A person's words."""
-    NOTE = 5
+    NOTE = 4
     """What stands on the user's side without being a person's: an attachment, a reminder."""
-    WORDS = 6
+    WORDS = 5
     """Anything of the model's that is no client call."""
-    CALL = 7
-    AGAIN = 8
-    REUSED = 9
-    ANSWER = 10
-    LAST = 11
-    REPEAT = 12
-    LATE = 13
-    STRAY = 14
+    CALL = 6
+    AGAIN = 7
+    REUSED = 8
+    ANSWER = 9
+    LAST = 10
+    REPEAT = 11
+    LATE = 12
+    STRAY = 13
     # the end
-    REQUEST = 15
+    REQUEST = 14
     """The conversation is sent now."""
-    HISTORY = 16
+    HISTORY = 15
     """The conversation is put aside and may go on: open calls are pending (law L4)."""
 
 
@@ -160,24 +159,23 @@ Cell: TypeAlias = tuple[State, Breach | None]
 # One row per event, one column per state.  "." stays, "-" cannot happen, "!x" breaks x, "a | b" is joined | separate.
 # fmt: off
 _ROWS: Final = """
-          START         USER           MODEL           CALLING                         WAITING           PARTIAL         SPLIT           ASIDE            AWAY             WHOLE
-SYSTEM    .             .              USER            ASIDE                           ASIDE             ASIDE           ASIDE           .                .                . | USER
-USER      USER          . !adjacent    USER            WAITING                         . !adjacent       SPLIT           .               . !adjacent      . !adjacent      . !adjacent | USER
-TOOL      USER          .              USER            WAITING                         .                 .               .               .                .                .
-MODEL     MODEL !start  MODEL          . !adjacent     . !adjacent | MODEL !open       MODEL !open       MODEL !open     MODEL !open     MODEL !open      MODEL !open      MODEL
-PROMPT    -             .              -               -                               AWAY              AWAY            AWAY            AWAY             .                USER
-NOTE      -             .              -               -                               ASIDE             ASIDE           ASIDE           .                .                USER
-WORDS     -             -              .               . !order | .                    -                 -               -               -                -                -
-CALL      -             CALLING !role  CALLING         .                               CALLING !role     CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
-AGAIN     -             CALLING !role  CALLING !duplicate  . !duplicate                CALLING !role     CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
-REUSED    -             CALLING !role  CALLING !reused     . !reused                   CALLING !role     CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
-ANSWER    -             -              -               . !role                         PARTIAL           .               PARTIAL !split  PARTIAL !between PARTIAL !between -
-LAST      -             -              -               MODEL !role                     WHOLE             WHOLE           WHOLE !split    WHOLE !between   WHOLE !between   -
-REPEAT    -             . !repeat      . !role         . !role                         . !repeat         . !repeat       . !repeat       . !repeat        . !repeat        . !repeat
-LATE      -             . !late        . !role         . !role                         . !late           . !late         . !late         . !late          . !late          . !late
-STRAY     -             . !stray       . !role         . !role                         . !stray          . !stray        . !stray        . !stray         . !stray         . !stray
-REQUEST   .             .              . !end          . !open                         . !open           . !open         . !open         . !open          . !open          .
-HISTORY   .             .              .               .                               .                 .               .               .                . !open          .
+          START               USER           MODEL                     CALLING                       WAITING         PARTIAL         SPLIT           ASIDE            AWAY             WHOLE
+SYSTEM    .                   .              USER                      ASIDE                         ASIDE           ASIDE           ASIDE           .                .                . | USER
+USER      USER                . !adjacent    USER                      WAITING                       . !adjacent     SPLIT           .               . !adjacent      . !adjacent      . !adjacent | USER
+MODEL     MODEL !start        MODEL          . !adjacent               . !adjacent | MODEL !open     MODEL !open     MODEL !open     MODEL !open     MODEL !open      MODEL !open      MODEL
+PROMPT    -                   .              -                         -                             AWAY            AWAY            AWAY            AWAY             .                USER
+NOTE      -                   .              -                         -                             ASIDE           ASIDE           ASIDE           .                .                USER
+WORDS     -                   -              .                         . !order | .                  -               -               -               -                -                -
+CALL      -                   CALLING !role  CALLING                   .                             CALLING !role   CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
+AGAIN     -                   CALLING !role  CALLING !duplicate        . !duplicate                  CALLING !role   CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
+REUSED    -                   CALLING !role  CALLING !reused           . !reused                     CALLING !role   CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
+ANSWER    -                   -              -                         . !role | PARTIAL             PARTIAL         .               PARTIAL !split  PARTIAL !between PARTIAL !between -
+LAST      -                   -              -                         MODEL !role | WHOLE           WHOLE           WHOLE           WHOLE !split    WHOLE !between   WHOLE !between   -
+REPEAT    -                   . !repeat      . !role | -               . !role | -                   . !repeat       . !repeat       . !repeat       . !repeat        . !repeat        . !repeat
+LATE      -                   . !late        . !role | USER !late      . !role | WAITING !late       . !late         . !late         . !late         . !late          . !late          . !late
+STRAY     - | USER !stray     . !stray       . !role | USER !stray     . !role | WAITING !stray      . !stray        . !stray        . !stray        . !stray         . !stray         . !stray
+REQUEST   .                   .              . !end                    . !open                       . !open         . !open         . !open         . !open          . !open          .
+HISTORY   .                   .              .                         .                             .               .               .               .                . !open          .
 """
 # fmt: on
 
@@ -227,26 +225,31 @@ EXPECTED: Final[Mapping[State, str]] = {
 
 _WIDTH: Final = len(Event)
 _STATES: Final = tuple(State)
-_PROMPT, _CALL, _AGAIN, _REUSED = Event.PROMPT, Event.CALL, Event.AGAIN, Event.REUSED
-_ANSWER, _LAST, _REPEAT, _LATE, _STRAY = Event.ANSWER, Event.LAST, Event.REPEAT, Event.LATE, Event.STRAY
+# plain numbers: adding an enum's member takes the slow way
+_PROMPT, _CALL, _AGAIN, _REUSED = map(int, (Event.PROMPT, Event.CALL, Event.AGAIN, Event.REUSED))
+_ANSWER, _LAST, _REPEAT, _LATE, _STRAY = map(int, (Event.ANSWER, Event.LAST, Event.REPEAT, Event.LATE, Event.STRAY))
+
+
+_Effect: TypeAlias = tuple[bool, Breach | None]
+"""What a cell does besides moving on: whether the batch is over, and what is broken."""
 
 
 @cache
-def _flat(neighbours: Neighbours) -> tuple[tuple[int, ...], tuple[Breach | None, ...], tuple[bool, ...]]:
-    """Next offset, breach, and whether the batch is over, for each cell."""
+def _flat(neighbours: Neighbours) -> tuple[tuple[int, ...], tuple[_Effect | None, ...]]:
+    """For each cell the next offset, and its effect if it has one."""
     table = TABLE[neighbours]
-    goals, breaches, closes = [], [], []
+    goals: list[int] = []
+    effects: list[_Effect | None] = []
     for state in State:
         for event in Event:
             goal, breach = table.get((state, event), (state, None))
-            goals.append(goal.value * _WIDTH)
-            breaches.append(breach)
             # A batch is over when the model goes on, or, where messages stand for themselves, with any other message.
-            closes.append(
-                (event is Event.MODEL and goal is State.MODEL)
-                or (event in (Event.SYSTEM, Event.USER) and state is State.WHOLE and goal is State.USER)
+            closes = (event is Event.MODEL and goal is State.MODEL) or (
+                event in (Event.SYSTEM, Event.USER) and state is State.WHOLE and goal is State.USER
             )
-    return tuple(goals), tuple(breaches), tuple(closes)
+            goals.append(goal.value * _WIDTH)
+            effects.append((closes, breach) if closes or breach is not None else None)
+    return tuple(goals), tuple(effects)
 
 
 class Automaton:
@@ -273,21 +276,22 @@ class Automaton:
     """
 
     __slots__ = (
-        "_batch", "_breach", "_cell", "_closes", "_count", "_goal", "_late", "_order", "_per_turn", "_scope", "_seen", "_twins",
-        "abandoned", "place",
+        "_batch", "_cell", "_effects", "_goals", "_late", "_order", "_per_turn", "_scope", "_seen", "_twins",
+        "abandoned", "open_count", "place",
     )  # fmt: skip
 
     def __init__(self, neighbours: Neighbours, *, scope: str = "turn") -> None:
-        self._goal, self._breach, self._closes = _flat(neighbours)
+        self._goals, self._effects = _flat(neighbours)
         self._cell = 0  # the state, as an offset into the flat table
         self._batch: dict[str, int] = {}  # id -> place of the call; ~place once it is answered
-        self._count = 0  # open calls
         self._twins: dict[str, deque[int]] = {}  # further open calls with an id that is open already
-        self._order: deque[str] | None = None  # open ids, oldest first; made when a result without id comes
+        self._order: tuple[deque[str], int] | None = None  # open ids, oldest first, and how large the batch was then
         self._late: dict[str, int] = {}  # calls that were talked past
         self._seen: dict[str, int] = {}  # id -> scope of its last use
         self._scope = 0
         self._per_turn = scope == "turn"
+        self.open_count = 0
+        """How many calls are open."""
         self.abandoned: list[tuple[str, int]] = []
         """(id, place) of the calls that the last `Breach.OPEN` speaks of."""
         self.place = -1
@@ -305,42 +309,46 @@ class Automaton:
         found += [(key, place) for key, places in self._twins.items() for place in places]
         return sorted(found, key=lambda pair: pair[1]) if self._twins else found
 
-    @property
-    def open_count(self) -> int:
-        """How many calls are open."""
-        return self._count
-
-    def begin(self, event: Event) -> Breach | None:
-        """A message begins: `Event.SYSTEM`, `USER`, `TOOL` or `MODEL`."""
+    def begin(self, event: int) -> Breach | None:
+        """A message begins: `Event.SYSTEM`, `USER` or `MODEL`."""
         cell = self._cell + event
-        self._cell = self._goal[cell]
-        if self._closes[cell]:
+        self._cell = self._goals[cell]
+        effect = self._effects[cell]
+        if effect is None:
+            return None
+        closes, breach = effect
+        if closes:
             self._close()
-        return self._breach[cell]
+        return breach
 
-    def see(self, event: Event) -> Breach | None:
+    def see(self, event: int) -> Breach | None:
         """It contains `Event.PROMPT`, `NOTE` or `WORDS`."""
         if event == _PROMPT and self._per_turn:
             self._scope += 1
         cell = self._cell + event
-        self._cell = self._goal[cell]
-        return self._breach[cell]
+        self._cell = self._goals[cell]
+        effect = self._effects[cell]
+        return None if effect is None else effect[1]
 
     def call(self, key: str, place: int) -> Breach | None:
         """It contains a call, which stands at *place*."""
         last = self._seen.get(key)
-        event = _CALL if last is None else _AGAIN if last == self._scope else _REUSED
-        self._seen[key] = self._scope
-        if event is _AGAIN and self._batch.get(key, -1) >= 0:
-            self._twins.setdefault(key, deque()).append(place)
-        else:
+        self._seen[key] = scope = self._scope
+        self.open_count += 1
+        if last is None:
             self._batch[key] = place
-        if self._order is not None:
-            self._order.append(key)
-        self._count += 1
+            event = _CALL
+        else:
+            event = _AGAIN if last == scope else _REUSED
+            if self._batch.get(key, -1) < 0:
+                self._batch[key] = place
+            else:
+                self._twins.setdefault(key, deque()).append(place)
+                self._order = None
         cell = self._cell + event
-        self._cell = self._goal[cell]
-        return self._breach[cell]
+        self._cell = self._goals[cell]
+        effect = self._effects[cell]
+        return None if effect is None else effect[1]
 
     def result(self, key: str) -> Breach | None:
         """It contains a result for the call *key*; `place` then says where that stands."""
@@ -348,29 +356,32 @@ class Automaton:
         if place is None:
             place = self._late.pop(key, -1)
             event = _STRAY if place < 0 else _LATE
-        elif place >= 0:
-            self._batch[key] = self._twin(key) if self._twins else ~place
-            self._count -= 1
-            event = _ANSWER if self._count else _LAST
-        else:
+        elif place < 0:
             place = ~place
             event = _REPEAT
+        else:
+            self._batch[key] = self._twin(key) if self._twins else ~place
+            self.open_count = count = self.open_count - 1
+            event = _ANSWER if count else _LAST
         self.place = place
         cell = self._cell + event
-        self._cell = self._goal[cell]
-        return self._breach[cell]
+        self._cell = self._goals[cell]
+        effect = self._effects[cell]
+        return None if effect is None else effect[1]
 
     def oldest(self) -> str | None:
         """The id of the oldest open call: what a result that names none must mean."""
-        if self._order is None:
-            self._order = deque(key for key, _place in self.open)
-        while self._order and self._batch[self._order[0]] < 0:
-            self._order.popleft()
-        return self._order[0] if self._order else None
+        if self._order is None or self._order[1] != len(self._batch):
+            self._order = deque(key for key, _place in self.open), len(self._batch)
+        order = self._order[0]
+        while order and self._batch[order[0]] < 0:
+            order.popleft()
+        return order[0] if order else None
 
-    def end(self, event: Event) -> Breach | None:
+    def end(self, event: int) -> Breach | None:
         """What it would break to end here, as `Event.REQUEST` or `Event.HISTORY`.  Nothing changes."""
-        return self._breach[self._cell + event]
+        effect = self._effects[self._cell + event]
+        return None if effect is None else effect[1]
 
     def copy(self) -> Automaton:
         """An automaton in the same state, which goes its own way from here."""
@@ -379,7 +390,7 @@ class Automaton:
             setattr(twin, name, getattr(self, name))
         twin._batch, twin._late, twin._seen = self._batch.copy(), self._late.copy(), self._seen.copy()
         twin._twins = {key: places.copy() for key, places in self._twins.items()}
-        twin._order = None if self._order is None else self._order.copy()
+        twin._order = None
         return twin
 
     def _twin(self, key: str) -> int:
@@ -396,10 +407,10 @@ class Automaton:
         """The batch is over: what is open was talked past."""
         if not self._per_turn:
             self._scope += 1
-        if self._count:
+        if self.open_count:
             self.abandoned = self.open
             self._late.update(self.abandoned)
-            self._count = 0
+            self.open_count = 0
         if self._batch:
             self._batch.clear()
             self._twins.clear()

@@ -28,19 +28,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from ..model import Block, Call, Media, Message, Opaque, Result, Text
+from ..model import Block, Call, Media, Message, Opaque, Reasoning, Result, Text
 from .automaton import Breach, Event
-from .profiles import MEDIA_MARKERS, Profile, is_first_party, sees_tool_images, takes_system_role
+from .profiles import MEDIA_MARKERS, Profile, route_of, sees_tool_images, takes_system_role
 from .reader import HUMAN, PLACE_BITS, Around, Mode, Reader
 from .violation import Violation, quote
 
 __all__ = ["OpenAIChatReader"]
 
-_SYSTEM, _USER, _TOOL, _MODEL = Event.SYSTEM, Event.USER, Event.TOOL, Event.MODEL
-_PROMPT, _NOTE = Event.PROMPT, Event.NOTE
+_SYSTEM, _USER, _MODEL, _PROMPT, _NOTE = map(int, (Event.SYSTEM, Event.USER, Event.MODEL, Event.PROMPT, Event.NOTE))
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NAMES_KEPT: Final = 4096  # hostile input must not grow the memo without bound
@@ -66,8 +65,9 @@ class OpenAIChatReader(Reader):
     def __init__(self, profile: Profile, around: Around) -> None:
         super().__init__(profile, around)
         model = around.model
-        own = {"own": True, "compatible": False}.get(profile.route, is_first_party(model))
-        self._lax = None if own in (True, None) else "compatible"
+        route = route_of(model) if profile.route == "model" else profile.route
+        self._lax = None if route in ("own", None) else "compatible"
+        self._pair_case = "local" if route == "local" else None
         self._id_case = "openai" if self._lax is None else None
         images = sees_tool_images(model)
         self._image_case = "newer-model" if images else None if self._lax else "older-model"
@@ -78,65 +78,88 @@ class OpenAIChatReader(Reader):
 
     # -- messages --------------------------------------------------------------------------------------------------
 
-    def read(self, message: Message, *, fused: bool = False) -> None:
-        """Read the next message.  Nothing is ever fused here, so *fused* is not looked at."""
-        del fused
-        self._index += 1
-        self._last = message
-        role = message.role
-        content = message.content
-        if role == "model":
-            self._spoken = True
-            if self._machine.begin(_MODEL) is not None:
-                self.found += self._unanswered(self._machine.abandoned)
-                self._intruder = -1
-            if content.__class__ is not str:
-                self._model_blocks(message, content)
-            elif "tool_calls" in message.wire.keys:
-                self._empty_calls(message)
-        elif role == "tool":
-            self._spoken = True
-            self._machine.begin(_TOOL)
-            self._result(message, content)
-        elif role == "user":
-            self._spoken = True
-            if self._machine.open_count and self._intruder < 0:
-                self._intruder = self._index
-            self._machine.begin(_USER)
-            if content.__class__ is str:
-                self._machine.see(_PROMPT if message.origin is None or message.origin is HUMAN else _NOTE)
-            else:
-                self._user_blocks(message, content)
-        else:
-            self._instructions(message)
-
-    def _model_blocks(self, message: Message, content: tuple[Block, ...]) -> None:
-        calls = parts = 0
-        for block in content:
-            if block.__class__ is Call:
-                tag = block.wire.tag
-                if tag == "function_call":
-                    self._machine.call(f"{_LEGACY}{self._index}", self._index << PLACE_BITS)
-                    self._check_call(block, "/function_call")
-                elif tag == "tool_use":
-                    self._call(block, parts, f"/content/{parts}")
-                    parts += 1
+    def read(self, messages: Iterable[Message]) -> None:
+        """Read the next messages.  The one hot loop: what is common is judged here, what is odd where it is named."""
+        machine = self._machine
+        begin, see, call, result = machine.begin, machine.see, machine.call, machine.result
+        names = self._names
+        for message in messages:
+            self._index = index = self._index + 1
+            role = message.role
+            content = message.content
+            if role == "tool":
+                block = content[0] if content else ""
+                if isinstance(block, str):
+                    continue  # a message made by hand, without its result
+                if isinstance(block, Result):
+                    if block.call_id and message.wire.tag == "tool":
+                        breach = result(block.call_id)
+                        if breach is not None:
+                            self._result_breach(breach, block.call_id)
+                    else:
+                        self._result_without_id(message, block)
+                    if not isinstance(block.content, str):
+                        self._result_parts(message, block.content)
+            elif role == "model":
+                if begin(_MODEL) is not None:
+                    self._went_on()
+                if isinstance(content, str):
+                    if "tool_calls" in message.wire.keys:
+                        self._empty_calls(message)
                     continue
+                place = 0
+                for block in content:
+                    if not isinstance(block, Call):
+                        continue
+                    if block.wire.tag != "function":
+                        self._other_call(message, block, place)
+                        place += 1
+                        continue
+                    key = block.id
+                    breach = call(key, (index << PLACE_BITS) + place)
+                    if breach is not None:
+                        self._call_breach(breach, key, f"/tool_calls/{place}")
+                    if not 0 < len(key) <= _ID_CHARS:
+                        self._bad_id(key, f"/tool_calls/{place}/id")
+                    if block.name not in names:
+                        self._name(block.name, f"/tool_calls/{place}/function/name")
+                    arguments = block.arguments
+                    try:
+                        if _SCAN(arguments, 0)[1] != len(arguments):
+                            self._odd_arguments(block, f"/tool_calls/{place}/function/arguments")
+                    except (StopIteration, TypeError, ValueError, RecursionError):
+                        self._odd_arguments(block, f"/tool_calls/{place}/function/arguments")
+                    place += 1
+                if not place or self._profile.string_only:
+                    self._no_calls(message, content, place)
+            elif role == "user":
+                if machine.open_count and self._intruder < 0:
+                    self._intruder = index
+                begin(_USER)
+                if isinstance(content, str):
+                    see(_PROMPT if message.origin is None or message.origin is HUMAN else _NOTE)
                 else:
-                    self._call(block, calls, "")
-                calls += 1
-            elif block.__class__ is not Text or message.wire.form == "list":
-                parts += 1
-        if calls:
-            if self._profile.string_only and message.wire.form == "list":
-                self._list_content()
-            return
+                    self._user_blocks(message, content)
+            else:
+                self._instructions(message)
+                continue
+            self._spoken = True
+
+    def _went_on(self) -> None:
+        """The model goes on while calls are open."""
+        self.found += self._unanswered(self._machine.abandoned)
+        self._intruder = -1
+
+    def _no_calls(self, message: Message, content: tuple[Block, ...], calls: int) -> None:
+        """What an assistant message must have where it has no calls."""
         form = message.wire.form
-        if form in ("null", "absent") or not parts:
-            if form != "string" and not message.wire.get("refusal"):
-                self._no_content(form, lax=self._lax)
-        elif self._profile.string_only and form == "list":
-            self._list_content()
+        parts = [block for block in content if not isinstance(block, Call | Reasoning)]
+        if form == "list" and self._profile.string_only:
+            self._report("O-CONTENT-01", "string-only", "/content", "the content of an assistant message is a list", "a string")
+        if calls:
+            return
+        if form in ("null", "absent", "list") and not parts and not message.wire.get("refusal"):
+            self._no_content(form, self._lax)
         if "tool_calls" in message.wire.keys:
             self._empty_calls(message)
 
@@ -144,17 +167,14 @@ class OpenAIChatReader(Reader):
         if message.wire.get("tool_calls", []) is not None:  # null is padding, and means absent
             self._report("O-CONTENT-02", self._lax, "/tool_calls", "tool_calls is empty", "at least one call, or no such key")
 
-    def _no_content(self, form: str, *, lax: str | None) -> None:
+    def _no_content(self, form: str, lax: str | None) -> None:
         what = {"null": "is null", "absent": "is absent", "list": "is an empty list"}.get(form, "is missing")
         self._report("O-CONTENT-01", lax, "/content", f"the content of message {self._index} {what}", "a string, or a list of parts")
-
-    def _list_content(self) -> None:
-        self._report("O-CONTENT-01", "string-only", "/content", "the content of an assistant message is a list", "a string")
 
     def _user_blocks(self, message: Message, content: tuple[Block, ...]) -> None:
         self._machine.see(_NOTE if self._is_note(message, content) else _PROMPT)
         if not content:
-            self._no_content(message.wire.form, lax=None)
+            self._no_content(message.wire.form, None)
 
     def _is_note(self, message: Message, content: tuple[Block, ...]) -> bool:
         """Whether a user message is not a person's: its origin says so, or it is media and nothing but a known marker."""
@@ -178,37 +198,36 @@ class OpenAIChatReader(Reader):
         if self._profile.system_first and self._spoken and message.role != "other":
             self._report("O-SYS-01", "system-first", "/role", f"a {word} message stands behind other messages", "it at the beginning")
         if message.content.__class__ is not str and not message.content:
-            self._no_content(message.wire.form, lax=None)
+            self._no_content(message.wire.form, None)
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
-    def _call(self, block: Call, position: int, path: str) -> None:
+    def _other_call(self, message: Message, block: Call, place: int) -> None:
+        """A call that is no function's in ``tool_calls``: a custom tool's, the old kind, or Anthropic's among the parts."""
+        tag = block.wire.tag
         key = block.id
-        breach = self._machine.call(key, (self._index << PLACE_BITS) + position)
-        if breach is not None and key:
-            self._call_breach(breach, key, path or f"/tool_calls/{position}")
-        if not key or len(key) > _ID_CHARS:
-            self._bad_id(key, (path or f"/tool_calls/{position}") + "/id")
-        name = block.name
-        arguments = block.arguments
-        if name not in self._names or arguments.__class__ is not str:
-            self._check_call(block, path or f"/tool_calls/{position}")
-            return
-        if block.wire.tag == "function":
-            try:
-                if _SCAN(arguments, 0)[1] == len(arguments):
-                    return
-            except (StopIteration, ValueError, RecursionError):
-                pass
-            self._check_arguments(arguments, key, f"/tool_calls/{position}/function/arguments")
+        path = f"/tool_calls/{place}"
+        if tag == "function_call":
+            key, path = f"{_LEGACY}{self._index}", "/function_call"
+        elif tag == "tool_use":
+            parts = [part for part in message.blocks if not isinstance(part, Reasoning)]
+            path = f"/content/{parts.index(block)}"
+        breach = self._machine.call(key, (self._index << PLACE_BITS) + place)
+        if breach is not None:
+            self._call_breach(breach, key, path)
+        if not 0 < len(key) <= _ID_CHARS:
+            self._bad_id(key, path + "/id")
+        if block.name not in self._names:
+            self._name(block.name, path + ("/custom/name" if tag == "custom" else "/name"))
+        if tag == "function_call" and not (isinstance(block.arguments, str) and is_json(block.arguments)):
+            self._odd_arguments(block, path + "/arguments")
 
     def _call_breach(self, breach: Breach, key: str, path: str) -> None:
-        if breach is Breach.DUPLICATE:
-            self._report(
-                "O-PAIR-04", self._lax, path + "/id", f"the id {quote(key)} stands twice in message {self._index}", "an id of its own for each call", ids=(key,)
-            )
-        else:
-            self._breach(breach, path + "/id", f"the id {quote(key)} was used in an earlier step", "an id of its own for each call", ids=(key,))
+        where = "in this message" if breach is Breach.DUPLICATE else "in an earlier step"
+        rule, case = self._profile.breaches[breach]
+        message = f"the id {quote(key)} was used {where} already"
+        lax = self._lax if breach is Breach.DUPLICATE else case
+        self._report(rule, lax, path + "/id", message, "an id of its own for each call", ids=(key,))
 
     def _bad_id(self, key: str, path: str) -> None:
         if not key:
@@ -217,70 +236,64 @@ class OpenAIChatReader(Reader):
             case, what = ("over-64" if len(key) > _LONGEST_ID_CHARS else self._id_case), f"the id {quote(key)} has {len(key)} characters"
         self._report("O-ID-01", case, path, what, f"1 to {_ID_CHARS} characters", ids=(key,))
 
-    def _check_call(self, block: Call, path: str) -> None:
-        """Name and arguments of a call; *path* is that of the call."""
-        tag = block.wire.tag
-        inner = f"{path}/{tag}" if tag in ("function", "custom") else path
-        if _NAME.fullmatch(block.name):
-            if len(self._names) < _NAMES_KEPT:
-                self._names.add(block.name)
-        else:
-            self._report("O-NAME-01", None, inner + "/name", f"the name {quote(block.name)} is not 1 to 64 of a-z, A-Z, 0-9, _ and -", "such a name")
-        arguments = block.arguments
-        if tag in ("function", "function_call"):
-            if arguments.__class__ is not str:
-                self._report("O-ARGS-01", None, inner + "/arguments", "the arguments are no string", "the JSON text of an object", ids=(block.id,))
-            else:
-                self._check_arguments(arguments, block.id, inner + "/arguments")
+    def _name(self, name: str, path: str) -> None:
+        if not _NAME.fullmatch(name):
+            self._report("O-NAME-01", None, path, f"the name {quote(name)} is not 1 to 64 of a-z, A-Z, 0-9, _ and -", "such a name")
+        elif len(self._names) < _NAMES_KEPT:
+            self._names.add(name)
 
-    def _check_arguments(self, text: str, key: str, path: str) -> None:
-        if is_json(text):
-            return
-        case, what = ("not-json", "are no JSON") if text else ("empty", "are empty")
-        self._report("O-ARGS-01", case, path, f"the arguments of the call {quote(key)} {what}", "the JSON text of an object", ids=(key,))
+    def _odd_arguments(self, block: Call, path: str) -> None:
+        """Arguments that are not one JSON value from the first character to the last."""
+        arguments = block.arguments
+        if not isinstance(arguments, str):
+            case, what = None, "are no string"
+        elif not arguments:
+            case, what = "empty", "are empty"
+        elif is_json(arguments):
+            return  # space around it
+        else:
+            case, what = "not-json", "are no JSON"
+        self._report(
+            "O-ARGS-01", case, path, f"the arguments of the call {quote(block.id)} {what}", "the JSON text of an object", ids=(block.id,)
+        )
 
     # -- results ---------------------------------------------------------------------------------------------------
 
-    def _result(self, message: Message, content: str | tuple[Block, ...]) -> None:
-        block = content[0] if content else None
-        if not isinstance(block, Result):
-            return  # a message made by hand, without its result
+    def _result_without_id(self, message: Message, block: Result) -> None:
+        """It answers the oldest open call, so that what is missing is found once."""
         machine = self._machine
+        wire = message.wire
         key = block.call_id
-        keys = message.wire.keys
-        legacy = message.wire.tag == "function"
+        legacy = wire.tag == "function"
         if legacy:
-            if not message.wire.get("name"):
-                self._report("O-NAME-02", None, "", "a message of role function has no name", "the function's name")
             key = machine.oldest() or _LEGACY
-        elif not key and ("tool_call_id" not in keys or message.wire.rest and message.wire.get("tool_call_id", "") is None):
-            self._report("O-TOOLMSG-01", self._lax, "", "a tool message has no tool_call_id", "the id of the call that it answers")
+            if not wire.get("name"):
+                self._report("O-NAME-02", None, "", "a message of role function has no name", "the function's name")
+        elif "tool_call_id" not in wire.keys or wire.get("tool_call_id", "") is None:
             key = machine.oldest() or key
+            self._report("O-TOOLMSG-01", self._lax, "", "a tool message has no tool_call_id", "the id of the call that it answers")
         breach = machine.result(key)
         if breach is not None:
-            self._result_breach(breach, key, legacy)
-        body = block.content
-        if body.__class__ is not str:
-            self._result_parts(message, body)
+            self._result_breach(breach, key, case="legacy" if legacy else None)
 
-    def _result_breach(self, breach: Breach, key: str, legacy: bool) -> None:  # noqa: FBT001 - called in one place
-        rule, case = self._profile.breaches[breach]
+    def _result_breach(self, breach: Breach, key: str, *, case: str | None = None) -> None:
         shown = quote(self._shown(key))
-        ids = (self._shown(key),)
         call = f"message {self._machine.place >> PLACE_BITS}"
-        if legacy and breach is not Breach.REPEAT:
-            case = "legacy"
-        if breach is Breach.BETWEEN:
-            at = self._intruder
-            self._intruder = -1
-            words = f"message {at} stands between the calls of {call} and the result for {shown}"
-            self.found.append(self._violation(rule, case, at, "", words, "it behind the last result of the batch", ids=ids))
+        at, path = self._index, ""
+        if breach is Breach.REPEAT:
+            path, message, expected = "/tool_call_id", f"the call {shown} of {call} is answered twice", "one result for each call"
         elif breach is Breach.STRAY:
-            self._report(rule, case, "", f"the result for {shown} answers no call of the assistant message before its run", "its call there", ids=ids)
-        elif breach is Breach.REPEAT:
-            self._report(rule, case, "/tool_call_id", f"the call {shown} of {call} is answered twice", "one result for each call", ids=ids)
+            message, expected = f"the result for {shown} answers no call of the assistant message before its run", "its call there"
+        elif breach is Breach.BETWEEN and self._intruder >= 0:
+            at, self._intruder = self._intruder, -1
+            message = f"message {at} stands between the calls of {call} and the result for {shown}"
+            expected = "it behind the last result of the batch"
         else:
-            self._report(rule, case, "", f"the result for {shown} comes after the conversation went on from {call}", f"it directly behind {call}", ids=ids)
+            message, expected = f"the result for {shown} comes after the conversation went on from {call}", f"it directly behind {call}"
+        rule, usual = self._profile.breaches[breach]
+        if breach is not Breach.REPEAT:
+            usual = case or self._pair_case
+        self.found.append(self._violation(rule, usual, at, path, message, expected, ids=(self._shown(key),)))
 
     def _result_parts(self, message: Message, body: tuple[Block, ...] | str | None) -> None:
         if body is None:
@@ -288,7 +301,7 @@ class OpenAIChatReader(Reader):
             self._report("O-TOOLMSG-01", self._lax, "/content", f"the content of a tool message is {what}", "a string, or text parts")
             return
         if not body:
-            self._no_content("list", lax=self._lax)
+            self._no_content("list", self._lax)
         for position, part in enumerate(body):
             if not isinstance(part, Text):
                 word = part.kind if isinstance(part, Opaque | Media) else "odd"
@@ -312,7 +325,7 @@ class OpenAIChatReader(Reader):
         return found
 
     def _open_case(self, calls: Sequence[tuple[str, int]]) -> str | None:
-        return "legacy" if all(key.startswith(_LEGACY) for key, _place in calls) else None
+        return "legacy" if all(key.startswith(_LEGACY) for key, _place in calls) else self._pair_case
 
     def _call_path(self, place: int) -> str:
         return f"/tool_calls/{place & ((1 << PLACE_BITS) - 1)}"

@@ -34,8 +34,8 @@ __all__ = [
     "PROFILES",
     "Profile",
     "describe",
-    "is_first_party",
     "profile_named",
+    "route_of",
     "sees_tool_images",
     "takes_prefill",
     "takes_system_role",
@@ -58,7 +58,7 @@ class Profile:
         opening: the rule on what a tool loop begins with while the model thinks, or ``None``.
         result_media: what a result may carry besides text.
         prefill: whether a request may end with the model's words: by what the ``model`` is, ``yes``, or ``no``.
-        route: whose service it is: the provider's ``own``, a ``compatible`` one, or to be told from the ``model``'s name.
+        route: whose service it is: the provider's ``own``, a ``compatible`` one, a ``local`` server, or what the ``model``'s name tells.
         roles: the words for instructions that it knows, in any case.
         system_first: whether instructions stand at the beginning only.
         string_only: whether the model's content is a string and never a list.
@@ -77,7 +77,7 @@ class Profile:
     opening: str | None = None
     result_media: frozenset[str] = frozenset()
     prefill: Literal["model", "yes", "no"] = "yes"
-    route: Literal["own", "compatible", "model"] = "own"
+    route: Literal["own", "compatible", "local", "model"] = "own"
     roles: frozenset[str] = frozenset({"system"})
     system_first: bool = False
     string_only: bool = False
@@ -148,6 +148,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
         _OPENAI_CHAT,
         evolve(_OPENAI_CHAT, name="openai", route="own"),
         evolve(_OPENAI_CHAT, name="openai-compatible", route="compatible"),
+        evolve(_OPENAI_CHAT, name="openai-local", route="local"),
         evolve(_OPENAI_CHAT, name="groq", route="compatible", string_only=True),
         evolve(_OPENAI_CHAT, name="no-developer-role", route="compatible", roles=frozenset({"system"})),
         evolve(_OPENAI_CHAT, name="no-system-role", roles=frozenset({"developer"})),
@@ -200,14 +201,18 @@ def takes_prefill(model: str) -> bool | None:
     return None if major is None else (int(major), int(minor or 0)) <= _LAST_PREFILL
 
 
-def is_first_party(model: str) -> bool | None:
+def route_of(model: str) -> Literal["own", "compatible", "local"] | None:
     """
-    Whether *model* is a name of OpenAI's own service; ``None`` if there is no name.
+    Whose service answers in OpenAI's dialect under the name *model*; ``None`` if there is no name.
 
-    >>> is_first_party("gpt-5-mini"), is_first_party("openai/gpt-5-mini"), is_first_party("")
-    (True, False, None)
+    >>> route_of("gpt-5-mini"), route_of("openai/gpt-5-mini"), route_of("qwen3:latest"), route_of("")
+    ('own', 'compatible', 'local', None)
     """
-    return model.startswith(_FIRST_PARTY) if model else None
+    if not model:
+        return None
+    if model.startswith(_FIRST_PARTY):
+        return "own"
+    return "local" if ":" in model and "/" not in model else "compatible"  # Ollama writes name:tag
 
 
 def sees_tool_images(model: str) -> bool | None:
@@ -217,7 +222,7 @@ def sees_tool_images(model: str) -> bool | None:
     >>> sees_tool_images("gpt-4o-mini"), sees_tool_images("gpt-4.1-nano"), sees_tool_images("grok-4")
     (False, True, None)
     """
-    if not is_first_party(model):
+    if route_of(model) != "own":
         return None
     return not (model == "gpt-4" or model.startswith(_NO_TOOL_IMAGES))
 

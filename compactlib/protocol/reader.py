@@ -87,12 +87,11 @@ class Reader(ABC):
         self._around = around
         self._machine = Automaton(profile.neighbours, scope=profile.scope)
         self._index = -1  # of the message being read, on the wire
-        self._offset = 0  # blocks of the same wire message that were read before it
         self._last: Message | None = None
 
     @abstractmethod
-    def read(self, message: Message, *, fused: bool = False) -> None:
-        """Read the next message; *fused*: it continues the wire message read last."""
+    def read(self, messages: Iterable[Message]) -> None:
+        """Read the next messages, as the wire has them."""
 
     @abstractmethod
     def ending(self, mode: Mode) -> list[Violation]:

@@ -44,7 +44,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from ..model import Conversation, Json, Message
+from ..model import Conversation, Json, Message, Origin
 from .profiles import Profile, profile_named
 from .reader import Around, Mode, Reader
 from .request import violations_around
@@ -123,16 +123,16 @@ class Validator:
         """What may come now, in words."""
         return self._reader.expected
 
-    def feed(self, message: Message, *, fused: bool = False) -> tuple[Violation, ...]:
+    def feed(self, message: Message, *fused: Message) -> tuple[Violation, ...]:
         """
         Read the next message, and tell what it shows to be wrong.
 
         Args:
             message: the message.
-            fused: whether on the wire it continues the message before it (see `Conversation.fused`).
+            fused: messages that continue it on the wire (see `Conversation.fused`).
         """
         reader = self._reader
-        reader.read(message, fused=fused)
+        reader.read((_fuse((message, *fused)) if fused else message,))
         if not reader.found:
             return ()
         found = in_order(reader.found)
@@ -194,13 +194,20 @@ def check(
         window_tokens=window_tokens,
     )
     reader = judge._reader
-    read = reader.read
+    messages = conversation.messages
     start, stop = conversation.fused
     if stop - start > 1:
-        for position, message in enumerate(conversation.messages):
-            read(message, fused=start < position < stop)
-    else:
-        for message in conversation.messages:
-            read(message)
+        messages = (*messages[:start], _fuse(messages[start:stop]), *messages[stop:])
+    reader.read(messages)
     found = reader.found + reader.ending(mode) + violations_around(conversation, judge.profile)
     return in_order(found) if found else ()
+
+
+def _fuse(messages: tuple[Message, ...]) -> Message:
+    """The one message that these are on the wire, each block with its own origin."""
+    blocks = tuple(block for message in messages for block in message.blocks)
+    origins: list[Origin] = []
+    for message in messages:
+        origin = message.origin
+        origins += origin if isinstance(origin, tuple) else [origin or Origin.HUMAN] * len(message.blocks)
+    return Message(messages[0].role, blocks, messages[0].wire, tuple(origins))

@@ -9,8 +9,10 @@ What this is
     =============  ========================================================
     `schema`       the sections a summary has; parse and render them
     `prompts`      what the summariser is told, versioned
-    `rendering`    what the summariser is shown: the transcript as quoted data
+    `transcript`   how one message is shown: as quoted data
+    `rendering`    the requests to the summariser, and what fits into each
     `acceptance`   whether a reply may replace history
+    `provenance`   whose words those under *goal* and *orders* are
     `head`         the header line, and how a summary is known again
     `cues`         the words and tool names that the extractive summariser goes by
     `extractive`   the summariser that asks no model

@@ -44,8 +44,9 @@ from ..model import Message, Result, Text
 from ..tokens import Counter
 from .prompts import OPENING
 from .provenance import core, folded, said_by_persons, visible, with_first_prompt, with_proven_words
-from .rendering import SummaryRequest, label
+from .rendering import SummaryRequest
 from .schema import Schema, Sections, item_text, parse_sections, render_sections
+from .transcript import label
 
 __all__ = [
     "NORMAL_STOPS",

@@ -34,8 +34,21 @@ from typing import Any, Final
 from attrs import frozen
 
 from ..model import Call
+from ..signals import find_signals
 
-__all__ = ["Deed", "cues", "decisive_line", "deed", "error_line", "identifies", "last_line", "looks_failed", "plan", "sentences"]
+__all__ = [
+    "Deed",
+    "cues",
+    "decisive_line",
+    "deed",
+    "identifies",
+    "last_line",
+    "looks_failed",
+    "notable_line",
+    "plan",
+    "sentences",
+    "shortened",
+]
 
 LONGEST_CHARS: Final = 300
 """A longer sentence is cut at a word."""
@@ -44,43 +57,57 @@ _ENDS_CHARS: Final = 4_000  # how far into either end of an output is looked
 
 _CUES: Final[dict[str, str]] = {
     "order": (
-        "must|never|always|don't|dont|do not|only|prefer|preferably|avoid|make sure|ensure|should|shouldn't|need to|needs to"
-        "|has to|have to|required|at least|at most|no more than|keep|without|instead of|forbidden|not allowed|important|i want|i'd like"
-        "|i like|нужно|надо|нельзя|всегда|никогда|должен|должна|должно|должны|обязательно|только|не трогай|не трогайте|не меняй"
-        "|не меняйте|не делай|не делайте|не удаляй|не удаляйте|предпочитаю|предпочтительно|лучше|пусть|без|запрещено|важно|хочу"
-        "|хотелось бы|следует|избегай|избегайте|сохрани|оставь|используй|используйте|не используй"
+        "must, never, always, don't, dont, do not, only, prefer, preferably, avoid, make sure, ensure, should, shouldn't, "
+        "need to, needs to, has to, have to, required, at least, at most, no more than, keep, without, instead of, "
+        "forbidden, not allowed, important, i want, i'd like, i like, "
+        "нужно, надо, нельзя, всегда, никогда, должен, должна, должно, должны, обязательно, только, не трогай, не "
+        "трогайте, не меняй, не меняйте, не делай, не делайте, не удаляй, не удаляйте, предпочитаю, предпочтительно, "
+        "лучше, пусть, без, запрещено, важно, хочу, хотелось бы, следует, избегай, избегайте, сохрани, оставь, используй, "
+        "используйте, не используй"
     ),
     "done": (
-        "done|fixed|implemented|added|created|completed|finished|updated|removed|renamed|refactored|migrated|merged"
-        "|committed|pushed|installed|configured|resolved|wrote|passes|passed|now works|succeeded|successfully|deployed|verified|готово|сделано"
-        "|сделал|сделала|исправил|исправила|исправлено|добавил|добавила|добавлено|реализовал|реализовано|создал|создала|создано"
-        "|завершил|завершено|закончил|обновил|обновила|обновлено|удалил|удалено|переименовал|проходят|прошли|теперь работает"
-        "|успешно|установил|настроил|написал|написала|перенёс|перенес|проверено"
+        "done, fixed, implemented, added, created, completed, finished, updated, removed, renamed, refactored, migrated, "
+        "merged, committed, pushed, installed, configured, resolved, wrote, passes, passed, now works, succeeded, "
+        "successfully, deployed, verified, "
+        "готово, сделано, сделал, сделала, исправил, исправила, исправлено, добавил, добавила, добавлено, реализовал, "
+        "реализовано, создал, создала, создано, завершил, завершено, закончил, обновил, обновила, обновлено, удалил, "
+        "удалено, переименовал, проходят, прошли, теперь работает, успешно, установил, настроил, написал, написала, "
+        "перенёс, перенес, проверено"
     ),
-    "open": (  # what makes a statement of completion none
-        "not|isn't|aren't|wasn't|haven't|hasn't|yet|will|i'll|let|going|need|needs|must|should|if|when|once|until|todo|cannot|can't"
-        "|couldn't|fails|failed|try|want|before|не|ещё|еще|нужно|надо|буду|будет|если|когда|пока|сначала|осталось|чтобы"
+    # what makes a statement of completion none
+    "open": (
+        "not, isn't, aren't, wasn't, haven't, hasn't, yet, will, i'll, let, going, need, needs, must, should, if, when, "
+        "once, until, todo, cannot, can't, couldn't, fails, failed, try, want, before, "
+        "не, ещё, еще, нужно, надо, буду, будет, если, когда, пока, сначала, осталось, чтобы"
     ),
     "blocked": (
-        "blocked|blocker|cannot|can't|couldn't|unable|waiting for|waiting on|fails|failing|denied|missing|not found|no such|stuck"
-        "|broken|need access|не могу|не удалось|не удаётся|не удается|падает|ждём|ждем|жду|заблокировано|нет доступа|не хватает"
-        "|не работает"
+        "blocked, blocker, cannot, can't, couldn't, unable, waiting for, waiting on, fails, failing, denied, missing, not "
+        "found, no such, stuck, broken, need access, "
+        "не могу, не удалось, не удаётся, не удается, падает, ждём, ждем, жду, заблокировано, нет доступа, не хватает, не "
+        "работает"
     ),
     "decision": (
-        "because|decided|chose|chosen|instead of|rather than|therefore|the reason|due to|opted|settled on|going with|agreed"
-        "|потому что|так как|поскольку|решил|решила|решили|решено|выбрал|выбрали|выбрано|вместо|поэтому|из за|договорились"
+        "because, decided, chose, chosen, instead of, rather than, therefore, the reason, due to, opted, settled on, "
+        "going with, agreed, "
+        "потому что, так как, поскольку, решил, решила, решили, решено, выбрал, выбрали, выбрано, вместо, поэтому, из за, "
+        "договорились"
     ),
     "rejected": (
-        "rejected|discarded|abandoned|gave up|reverted|cancelled|canceled|won't work|doesn't work|does not work|didn't work"
-        "|did not work|not worth|ruled out|no longer|won't use|will not use|never mind|отказались|отказался|отменил|отменили"
-        "|отменено|отмена|откатил|откатили|не будем|не подходит|не подошло|не подошёл|не сработало|отклонено|отклонил|передумал"
+        "rejected, discarded, abandoned, gave up, reverted, cancelled, canceled, won't work, doesn't work, does not work, "
+        "didn't work, did not work, not worth, ruled out, won't use, will not use, never mind, "
+        "отказались, отказался, отменил, отменили, отменено, отмена, откатил, откатили, не будем, не подходит, не "
+        "подошло, не подошёл, не сработало, отклонено, отклонил, передумал"
     ),
     "next": (
-        "next|then|i'll|i will|let me|let's|now|remaining|remains|todo|still need|going to|afterwards|теперь|далее|дальше|затем"
-        "|потом|следующий|следующим|следующее|следующая|осталось|сейчас|буду|сделаю"
+        "next, then, i'll, i will, let me, let's, now, remaining, remains, todo, still need, going to, afterwards, "
+        "теперь, далее, дальше, затем, потом, следующий, следующим, следующее, следующая, осталось, сейчас, буду, сделаю"
     ),
-    "doing": "working on|in progress|currently|in the middle|started|partially|half|работаю|в процессе|начал|начала|частично",
+    "doing": (
+        "working on, in progress, currently, in the middle, started, partially, half, "
+        "работаю, в процессе, начал, начала, частично"
+    ),
 }
+"""For each kind of sentence the words that mark it, English and Russian, separated by commas."""
 
 
 @cache
@@ -88,7 +115,7 @@ def _index() -> dict[str, list[tuple[tuple[str, ...], str]]]:
     """Every cue under its first word."""
     index: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for kind, phrases in _CUES.items():
-        for phrase in phrases.split("|"):
+        for phrase in phrases.split(", "):
             words = tuple(phrase.split())
             index.setdefault(words[0], []).append((words, kind))
     return index
@@ -106,19 +133,17 @@ def _pattern(name: str) -> re.Pattern[str]:
                 r"|\bv?\d{1,9}\.\d{1,9}\.\d{1,9}\b|\b[A-Z][A-Z0-9]{1,9}-\d{2,9}\b|(?<!\w)#\d{1,9}\b"
                 r"|№ ?\d|\d ?(?:₽|\$|€|%|руб|[KMG]i?B\b|ms\b)|\$ ?\d"
             ),
-            "error": (
-                r"(?i)\b(?:error|exception|fatal|panic|failed|failure|denied|not found|no such file|traceback|ошибка|сбой)\b"
-                r"|\w(?:Error|Exception)\b"
-            ),
             "total": (
                 r"(?i)\b\d{1,9} (?:passed|failed|errors?|tests?|skipped|warnings?|problems?)\b|\btests?:|\bbuild (?:success|fail)"
                 r"|\b(?:passed|failed|тестов|ошибок)\b"
             ),
             "exit": r"(?i)\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?\"?[:= ]+-?[1-9]",
             "patched": r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.{1,400})$",
+            "bullet": r"(?:[-+•*]|#{1,6}|\d{1,3}[.)])\s+",
             "name": r"[A-Z]?[a-z]+|[A-Z]+",
             # what begins a line of a pasted log or listing: times, prompts, brackets, stack frames
-            "pasted": r"\d+[.:]\d|[^\w\s\"'«“„*`(/~.@-]|at \w+[.(]|\d+[→|]|npm |drwx|-rw",
+            "pasted": r"\d+[.:]\d|[^\w\s\"'«“„「『《¿¡№*`(/~.@-]"
+            r"|at \w+[.(]|\d+[→|]|npm |drwx|-rw|\w*(?:Error|Exception|Warning):",
         }[name]
     )
 
@@ -164,10 +189,14 @@ def sentences(text: str) -> Iterator[str]:
         bare = line.strip()
         if bare.startswith("```"):
             fenced = not fenced
-        elif not fenced and (bare := bare.lstrip("-+•# \t")) and not _pattern("pasted").match(bare):
-            for sentence in _pattern("stop").split(bare):
+        elif bare and not fenced:
+            bullet = _pattern("bullet").match(bare)
+            rest = bare[bullet.end() :] if bullet else bare
+            if _pattern("pasted").match(rest):
+                continue
+            for sentence in _pattern("stop").split(rest):
                 short = shortened(sentence)
-                if short:
+                if any(map(str.isalnum, short)):
                     yield short
 
 
@@ -215,11 +244,18 @@ def last_line(text: str) -> str:
     return _end(lines[0]) if lines else ""
 
 
-def error_line(text: str) -> str:
-    """The last line that tells of an error, near the end or else near the beginning; ``""`` if there is none."""
-    for line in (*_lines(text), *_lines(text[:_ENDS_CHARS])):
-        if _pattern("error").search(line[: 2 * LONGEST_CHARS]):
-            return line[:LONGEST_CHARS].strip()
+def notable_line(text: str) -> str:
+    """
+    The most notable line near the ends of an output, the last of several; ``""`` if none is.
+
+    >>> notable_line("0 errors, ValueError: no key"), notable_line("fine")
+    ('0 errors, ValueError: no key', '')
+    """
+    for end in (text[-_ENDS_CHARS:], text[: min(_ENDS_CHARS, len(text) - _ENDS_CHARS)] if len(text) > _ENDS_CHARS else ""):
+        found = find_signals(end)
+        if found:
+            _, start, stop = min(reversed(found), key=lambda signal: signal[0])
+            return shortened(end[start:stop].strip())
     return ""
 
 
@@ -270,8 +306,8 @@ class Deed:
     What a call did, as far as its name and arguments tell.
 
     Attributes:
-        verb: ``"edited"`` or ``"read"`` a file; ``"ran"`` a command, or
-            ``"looked"`` around with one; else ``"called"``.
+        verb: ``"edited"`` or ``"read"`` a file; ``"ran"`` a command;
+            ``"looked"`` for something; else ``"called"``.
         tool: the tool's name.
         objects: what it did it to: paths, a command, or the most telling argument.
     """
@@ -319,8 +355,8 @@ def deed(call: Call) -> Deed:
     if commands and verb != "edited":
         looks = commands[0].split(maxsplit=1)[0] in _LOOKS and not set("&;>") & set(commands[0])
         return Deed("looked" if looks else "ran", call.name, commands)
-    if verb == "edited" and not paths:
-        verb = "called"
+    if not paths:
+        verb = {"edited": "called", "read": "looked"}.get(verb, verb)
     return Deed(verb, call.name, paths or commands or _value(values, _OTHERS))
 
 

@@ -40,19 +40,20 @@ from typing import Final
 from attrs import define, field, frozen
 
 from ..model import Call, Message, Origin, Result, Text
-from ..text import quote_lines
 from ..tokens import Counter, estimate
-from ..truncation import truncate
-from .acceptance import FIRST_PROMPT, LATEST_PROMPT
-from .cues import Deed, cues, decisive_line, deed, error_line, identifies, last_line, looks_failed, plan, sentences
-from .rendering import SummaryRequest, calls_by_result, stated_origins
+from .cues import Deed, cues, decisive_line, deed, identifies, last_line, looks_failed, notable_line, plan, sentences, shortened
+from .provenance import FIRST_PROMPT, LATEST_PROMPT, quotation
+from .rendering import SummaryRequest
 from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections
+from .transcript import calls_by_result, stated_origins
 
 __all__ = ["Extractive", "extractive"]
 
 _LARGE_CHARS: Final = 2_000  # an output longer than this will hardly be read again: its decisive line matters
 _FALLBACK: Final = {"doing": "next"}
 _MOST_FILES: Final = 40
+_RECENT_CALLS: Final = 12  # a failure among these still stands in the way; an older one was lived with
+_ASKING: Final = ("?", "？")
 
 
 @frozen
@@ -65,6 +66,16 @@ class _Finding:
     order: int
 
 
+@frozen
+class _State:
+    """How the latest of several equal calls ended."""
+
+    act: Deed
+    failed: bool
+    text: str
+    order: int
+
+
 @define
 class _Evidence:
     """What one pass over the messages has seen so far."""
@@ -72,23 +83,25 @@ class _Evidence:
     findings: list[_Finding] = field(factory=list)
     seen: set[str] = field(factory=set)
     prompts: list[str] = field(factory=list)
+    questions: list[tuple[str, str]] = field(factory=list)
+    """(label, sentence), since the last prompt: what was asked before has been answered or is moot."""
     pending: dict[int, Deed] = field(factory=dict)
-    states: dict[tuple[str, str], tuple[bool, str, int]] = field(factory=dict)
+    states: dict[tuple[str, str], _State] = field(factory=dict)
     edits: Tally[str] = field(factory=Tally)
     reads: Tally[str] = field(factory=Tally)
     touched: dict[str, int] = field(factory=dict)
     plan: tuple[tuple[str, str], ...] = ()
-    words: list[str] = field(factory=list)
-    """Sentences of the last model message that had any."""
+    last_words: tuple[str, ...] = ()
+    """The sentences of the last model message that had any."""
     order: int = 0
 
-    def add(self, section: str, text: str, rank: int, *, label: str = "") -> None:
+    def add(self, section: str, text: str, rank: int, *, label: str = "", order: int | None = None) -> None:
         """Note a finding unless the same words were found before."""
         key = " ".join(text.casefold().split())
         if key and key not in self.seen:
             self.seen.add(key)
             self.order += 1
-            self.findings.append(_Finding(section, f"- {label}{text}", rank, self.order))
+            self.findings.append(_Finding(section, f"- {label}{text}", rank, self.order if order is None else order))
 
 
 class Extractive:
@@ -109,8 +122,9 @@ class Extractive:
         """The summary, in the schema of the request, within its ``max_tokens`` if the headings fit at all."""
         schema = SCHEMAS.get(request.schema, SCHEMAS["full"])
         evidence = _gather(request.messages)
-        _carry_on(evidence, parse_sections(request.previous, schema))
-        return _write(evidence, schema, request, self.counter)
+        before = parse_sections(request.previous, schema)
+        _carry_on(evidence, before)
+        return _write(evidence, schema, request, before, self.counter)
 
 
 def extractive(request: SummaryRequest) -> str:
@@ -160,29 +174,37 @@ def _hear_person(evidence: _Evidence, text: str, *, beside_results: bool) -> Non
         return
     if not beside_results:
         evidence.prompts.append(text)
-    for place, sentence in enumerate(sentences(text)):
+        evidence.questions.clear()
+    named = len(evidence.prompts) < 2  # the first prompt is quoted as a whole; of a later one, at least its first sentence
+    for sentence in sentences(text):
         about = cues(sentence)
         if "rejected" in about:
             evidence.add("rejected", sentence, 2)
-        elif sentence.endswith(("?", "？")):
-            evidence.add("questions", sentence, 3, label="the person asked: ")
-        elif "order" in about or (beside_results and place < 5):
+        elif sentence.endswith(_ASKING):
+            evidence.questions.append(("the person asked: ", sentence))
+        elif "order" in about or (beside_results and _says_much(sentence)):
             evidence.add("orders", sentence, 1)
         elif "decision" in about:
             evidence.add("decisions", sentence, 2)
         elif identifies(sentence):
             evidence.add("facts", sentence, 3)
-        elif place == 0 and len(evidence.prompts) > 1:
-            evidence.add("orders", sentence, 2)  # every later request, at least by its first sentence
+        elif not named and _says_much(sentence):
+            evidence.add("orders", sentence, 2)
+        else:
+            continue
+        named = True
+    if text.count("\n") > 3 and (line := notable_line(text)):
+        evidence.add("facts", line, 2, label="the person showed: ")
 
 
 def _hear_model(evidence: _Evidence, text: str) -> None:
-    said = []
-    for sentence in sentences(text):
-        said.append(sentence)
+    said = tuple(sentences(text))
+    for sentence in said:
         about = cues(sentence)
-        if sentence.endswith(("?", "？")):
-            evidence.add("questions", sentence, 4, label="the model asked: ")
+        if sentence.endswith(_ASKING):
+            evidence.questions.append(("the model asked: ", sentence))
+        elif not _says_much(sentence) or sentence.endswith(":"):
+            continue
         elif "rejected" in about:
             evidence.add("rejected", sentence, 3)
         elif "decision" in about:
@@ -192,7 +214,12 @@ def _hear_model(evidence: _Evidence, text: str) -> None:
         elif identifies(sentence):
             evidence.add("facts", sentence, 4)
     if said:
-        evidence.words = said
+        evidence.last_words = said
+
+
+def _says_much(sentence: str) -> bool:
+    """Whether a sentence can be understood by itself; scripts without spaces get the benefit of the doubt."""
+    return sentence.count(" ") > 1 or (len(sentence) > 5 and sentence[0] >= "\u2e80")
 
 
 def _see_call(evidence: _Evidence, call: Call) -> None:
@@ -204,38 +231,20 @@ def _see_call(evidence: _Evidence, call: Call) -> None:
 
 
 def _see_result(evidence: _Evidence, call: Call | None, result: Result) -> None:
-    act = evidence.pending.pop(id(call), None) if call is not None else None
     text = result.text
-    if act is None:  # a task list was written, or the call was replaced earlier
-        if call is None and text.strip():
-            evidence.add("critical", last_line(text), 3, label="a tool ended with: ")
-        return
+    act = Deed("called", "a tool whose call was replaced earlier", ())
+    if call is not None:
+        if id(call) not in evidence.pending:  # it wrote a task list, or was answered before
+            return
+        act = evidence.pending.pop(id(call))
     failed = result.is_error or looks_failed(text)
-    line = (error_line(text) or last_line(text)) if failed else decisive_line(text)
     for name in act.objects or ("",):
         evidence.order += 1
-        evidence.states[act.tool, name] = (failed, line, evidence.order)
-        if failed or not name:
-            continue
-        if act.verb in ("edited", "read"):
+        evidence.states.pop((act.tool, name), None)  # so that the latest stand last
+        evidence.states[act.tool, name] = _State(act, failed, text, evidence.order)
+        if name and not failed and act.verb in ("edited", "read"):
             (evidence.edits if act.verb == "edited" else evidence.reads)[name] += 1
             evidence.touched[name] = evidence.order
-    if failed or not line:
-        return
-    done = f"ran {_named(act)}; it ended with: " if act.verb == "ran" else f"{_named(act)} ended with: "
-    if len(text) > _LARGE_CHARS:
-        evidence.add("critical", line, 1, label=done)
-        evidence.add("critical", last_line(text), 2, label=done)
-    elif act.verb == "ran":
-        evidence.add("done", line, 3, label=done)
-    elif act.verb == "called":
-        evidence.add("critical", line, 4, label=done)
-
-
-def _named(act: Deed) -> str:
-    """A call in few words."""
-    tool = " ".join(act.tool[:60].split())
-    return f"{tool} ({act.objects[0]})" if act.objects else tool
 
 
 def _conclude(evidence: _Evidence) -> None:
@@ -244,23 +253,62 @@ def _conclude(evidence: _Evidence) -> None:
         evidence.add(section, text, 1)
     for act in evidence.pending.values():
         evidence.add("doing", _named(act), 1, label="no answer yet from: ")
-    for (tool, name), (failed, line, _) in evidence.states.items():
-        if failed:
-            shown = _named(Deed("", tool, (name,) if name else ()))
-            evidence.add("blocked", f"{shown} failed: {line}" if line else f"{shown} failed", 1)
-    for name in sorted(evidence.touched, key=lambda name: (name not in evidence.edits, -evidence.touched[name]))[:_MOST_FILES]:
+    for asker, sentence in evidence.questions:
+        evidence.add("questions", sentence, 3, label=asker)
+    _conclude_deeds(evidence)
+    _conclude_files(evidence)
+    words = evidence.last_words
+    steps = [sentence for sentence in words if "next" in cues(sentence)]
+    for sentence in steps[-3:] or words[-1:]:
+        evidence.add("next", sentence, 1, label="" if steps else "the model's last words: ")
+    for sentence in words:
+        about = cues(sentence)
+        if "doing" in about or "blocked" in about:
+            evidence.add("doing" if "doing" in about else "blocked", sentence, 2)
+
+
+def _conclude_deeds(evidence: _Evidence) -> None:
+    """The latest outcome of each call: what failed and was not repeated with success, and what outputs came to."""
+    earlier = len(evidence.states) - _RECENT_CALLS
+    for age, state in enumerate(evidence.states.values()):
+        act, text = state.act, state.text
+        named = _named(act)
+        if state.failed:
+            line = notable_line(text) or last_line(text)
+            what = f"{named} failed: {line}" if line else f"{named} failed"
+            if age >= earlier and act.verb not in ("looked", "read"):
+                evidence.add("blocked", what, 1, order=state.order)
+            else:
+                evidence.add("facts", what, 4, order=state.order)
+            continue
+        line = decisive_line(text)
+        if not line or act.verb == "edited":
+            continue
+        large = len(text) > _LARGE_CHARS
+        label = f"ran {named}; it ended with: " if act.verb == "ran" else f"{named} ended with: "
+        if act.verb == "ran" and not large:
+            evidence.add("done", line, 3, label=label, order=state.order)
+        else:
+            rank = {"looked": 2, "read": 3}.get(act.verb, 1) + (0 if large else 3)
+            evidence.add("critical", line, rank, label=label, order=state.order)
+            if large:
+                evidence.add("critical", last_line(text), rank, label=label, order=state.order)
+                evidence.add("critical", notable_line(text), rank + 1, label=f"{named} printed: ", order=state.order)
+
+
+def _conclude_files(evidence: _Evidence) -> None:
+    """Which files were touched, and how: the edited and the latest first."""
+    names = sorted(evidence.touched, key=lambda name: (name in evidence.edits, evidence.touched[name]), reverse=True)
+    for name in names[:_MOST_FILES]:
         edits, reads = evidence.edits[name], evidence.reads[name]
         how = [f"edited {_times(edits)}"] * bool(edits) + [f"read {_times(reads)}"] * bool(reads)
-        evidence.add("facts", f"{name}: {', '.join(how)}", 2 if edits else 4)
-    steps = [sentence for sentence in evidence.words if "next" in cues(sentence)]
-    for sentence in steps[-3:] or evidence.words[-1:]:
-        evidence.add("next", sentence, 1, label="" if steps else "the model's last words: ")
-    for sentence in evidence.words:
-        about = cues(sentence)
-        if "doing" in about:
-            evidence.add("doing", sentence, 2)
-        elif "blocked" in about:
-            evidence.add("blocked", sentence, 2)
+        evidence.add("facts", f"{name}: {', '.join(how)}", 2 if edits else 4, order=evidence.touched[name])
+
+
+def _named(act: Deed) -> str:
+    """A call in few words."""
+    tool = " ".join(act.tool[:60].split())
+    return f"{tool} ({act.objects[0]})" if act.objects else tool
 
 
 def _times(count: int) -> str:
@@ -273,13 +321,13 @@ def _times(count: int) -> str:
 def _carry_on(evidence: _Evidence, before: Sections) -> None:
     """Add what the previous summary holds and the transcript has not settled."""
     fresh = {finding.section for finding in evidence.findings}
-    settled = [name for (_, name), (failed, _, _) in evidence.states.items() if not failed and len(name) > 3]
+    settled = [name for (_, name), state in evidence.states.items() if not state.failed and len(name) > 3]
     done = {_key(item) for item in before.items("done")}
     ranks = {"goal": 3, "orders": 1, "done": 3, "doing": 3, "blocked": 3, "next": 2, "questions": 5}
     carried: list[_Finding] = []
     for place, section in enumerate(before.schema.sections):
         key = section.key
-        if key == "next" and "next" in fresh:
+        if (key == "next" and "next" in fresh) or (key == "questions" and evidence.prompts):
             continue
         items = before.items(key)
         for number, item in enumerate(items):
@@ -293,6 +341,9 @@ def _carry_on(evidence: _Evidence, before: Sections) -> None:
             if key == "facts" and item_text(item).rpartition(": ")[0] in evidence.touched:
                 continue
             carried.append(_Finding(key, item, ranks.get(key, 4), number - len(items) - 1000 * (20 - place)))
+    for number, line in enumerate(before.preamble.splitlines()):  # a summary that is not of our making
+        if line.strip():
+            carried.append(_Finding("critical", f"- {shortened(line.strip())}", 3, number - 10**8))
     evidence.findings[:0] = carried
 
 
@@ -303,7 +354,7 @@ def _key(item: str) -> str:
 # --- Writing ---------------------------------------------------------------------------------------------------------
 
 
-def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, counter: Counter) -> str:
+def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, before: Sections, counter: Counter) -> str:
     room = request.max_tokens
     keys = [section.key for section in schema.sections]
     headings = {section.key: f"## {section.heading}" for section in schema.sections}
@@ -312,7 +363,7 @@ def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, counter
     shown = set(keys) if sum(frame.values()) <= room // 3 else set(schema.required)
     room -= sum(frame[key] for key in shown)
     taken: dict[str, list[_Finding]] = {key: [] for key in keys}
-    for finding in _goal(evidence, request, counter):
+    for finding in _goal(evidence, request, before, counter):
         taken["goal"].append(finding)
         room -= counter(finding.text + "\n")
     used: Tally[str] = Tally()
@@ -347,29 +398,21 @@ def _in_turns(ranked: list[_Finding], late: list[_Finding]) -> Iterable[tuple[_F
         yield finding, True
 
 
-def _goal(evidence: _Evidence, request: SummaryRequest, counter: Counter) -> list[_Finding]:
-    """The first prompt, quoted, and the latest."""
-    before = parse_sections(request.previous, SCHEMAS["full"]).items("goal")
-    first = next((item for item in before if item.startswith(FIRST_PROMPT)), "")
+def _goal(evidence: _Evidence, request: SummaryRequest, before: Sections, counter: Counter) -> list[_Finding]:
+    """The first prompt, quoted, and the beginning of the latest."""
     prompts = evidence.prompts
+    first = next((item for item in before.items("goal") if item.startswith(FIRST_PROMPT)), "")
     latest = prompts[-1] if prompts and (first or len(prompts) > 1) else ""
     if not first and prompts:
-        limit_tokens = min(500, request.max_tokens // 6)
-        limit_chars = len(prompts[0])
-        text = prompts[0]
-        while counter(text) > limit_tokens and limit_chars:
-            limit_chars = min(limit_chars * 3 // 4, limit_tokens * 6)
-            try:
-                text = truncate(prompts[0], limit_chars=limit_chars, keep="both").text
-            except ValueError:  # no room for both ends and a marker
-                text, limit_chars = "", 0
-        first = f"{FIRST_PROMPT}\n{quote_lines(text)}" if text else ""
+        first = quotation(prompts[0], request.max_tokens // 6, counter)
     goal = [_Finding("goal", first, 0, -(10**9))] if first else []
     left = request.max_tokens // 6
+    label = f"{LATEST_PROMPT} "
     for place, sentence in enumerate(list(sentences(latest))[:3]):
-        text = f"- {LATEST_PROMPT} {sentence}" if place == 0 else f"- {sentence}"
+        text = f"- {label}{sentence}"
         left -= counter(text + "\n")
-        if left < 0 and place:
+        if left < 0:
             break
         goal.append(_Finding("goal", text, 0, place))
+        label = ""
     return goal

@@ -44,8 +44,8 @@ from ..model import Message, Origin, Result, Text
 from ..text import quote_lines
 from ..tokens import Counter
 from ..truncation import truncate
-from .rendering import calls_by_result, label, stated_origins
 from .schema import Sections, item_text
+from .transcript import calls_by_result, label, stated_origins
 
 __all__ = [
     "FIRST_PROMPT",

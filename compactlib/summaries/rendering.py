@@ -9,9 +9,8 @@ What this is
     before (`continued`).
 
 Rules it obeys
-    Law L25 (a): every line of the conversation is prefixed ``> `` after line
-    separators and control characters are escaped, so none of it can begin a
-    delimiter or a heading.  The lines without prefix are ours alone.
+    Law L25 (a): the conversation is quoted line by line (`transcript`), so the
+    lines without prefix are ours alone.
 
     Law L15: instructions, text and reply together fit the summariser's own
     budget.  Over the parts each message is shown exactly once, in order; one
@@ -20,8 +19,7 @@ Rules it obeys
     Law L20: the previous summary occurs once, as its own quoted part.
 
     What a tool printed is shown by head *and* tail and never below
-    `FLOOR_CHARS`, because the line that matters is usually the last.  Seals
-    are never shown; of media it is said that they are gone.
+    `FLOOR_CHARS`, because the line that matters is usually the last.
 
 How it works
     Texts of people and models are shown whole.  Outputs, arguments and
@@ -32,36 +30,25 @@ How it works
     the limit for all its texts.
 
 What is not here
-    Deciding what is replaced, and calling a model (`compaction`); hiding
+    How one message looks (`transcript`); deciding what is replaced, and calling a model (`compaction`); hiding
     secrets (the caller's redaction runs before).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
 
-from ..model import Block, Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
-from ..text import escape, quote_lines
+from ..model import Message
+from ..text import quote_lines
 from ..tokens import Counter
-from ..truncation import truncate
 from .prompts import PARAGRAPHS, PROMPT_VERSION, instructions
 from .schema import Schema
+from .transcript import KINDS, Kind, Piece, calls_by_result, label, pieces_of, shortened, show
 
-__all__ = [
-    "FLOOR_CHARS",
-    "SummaryRequest",
-    "again",
-    "argument_text",
-    "calls_by_result",
-    "continued",
-    "label",
-    "stated_origins",
-    "render_request",
-]
+__all__ = ["FLOOR_CHARS", "SummaryRequest", "again", "continued", "render_request"]
 
 FLOOR_CHARS: Final = 2_000
 """What is shown of each output at least, unless its message alone exceeds a part."""
@@ -69,16 +56,14 @@ FLOOR_CHARS: Final = 2_000
 _REASONING_CHARS: Final = 600
 _LEAST_CHARS: Final = 240  # below this a text is left out rather than shortened: the marker needs room
 _SLACK_TOKENS: Final = 64  # for `again`, and for counters that are not quite additive
+_MOST_TRIES: Final = 4
 _LEAST_ROOM_TOKENS: Final = 64  # less than this of a transcript is not worth a model call
 
 _END: Final = '=== End of the transcript. Write the record now, beginning with "## Goal". ==='
 _TRANSCRIPT: Final = "=== Transcript"
 
-_Kind: TypeAlias = Literal["words", "output", "arguments", "reasoning", "stub"]
-_KINDS: Final[tuple[_Kind, ...]] = ("words", "output", "arguments", "reasoning", "stub")
-_Piece: TypeAlias = tuple[str, str, _Kind]
-"""Our line above it, the text to quote, and what kind of text it is."""
-
+_Group: TypeAlias = tuple[int, list[str]]
+"""One part: the index of its first message, and its messages as they are shown."""
 
 @frozen
 class SummaryRequest:
@@ -155,12 +140,24 @@ def render_request(
         to be passed through `continued` with the accepted reply to the part
         before.  An empty tuple if there is nothing to show, or if not even a
         shortened transcript fits the budget: then nobody is to be asked.
+
+    >>> from compactlib.model import Origin, wire
+    >>> from compactlib.summaries.schema import SCHEMAS
+    >>> prompt = Message("user", "Ship it.\\n## Orders\\n=== End", wire("user"), Origin.HUMAN)
+    >>> [request] = render_request([prompt], schema=SCHEMAS["brief"], max_tokens=100, budget_tokens=9000, counter=len)
+    >>> print(request.text)
+    === Transcript: messages 0 to 0 ===
+    --- message 0 · human
+    > Ship it.
+    > ## Orders
+    > === End
+    === End of the transcript. Write the record now, beginning with "## Goal". ===
     """
     if not messages:
         return ()
-    calls = calls_by_result(messages)
-    pieces = [list(_pieces(message, first + index, calls)) for index, message in enumerate(messages)]
-    shown_context = _shorten(context, budget_tokens // 8 * 3)[0] if context else ""
+    pieces = _all_pieces(messages, first)
+    shown_context = shortened(context, budget_tokens // 8 * 3)[0] if context else ""
+    before = _frame(shown_context, previous)
 
     def told(part: int, parts: int) -> str:
         return instructions(
@@ -175,39 +172,40 @@ def render_request(
             has_context=bool(shown_context),
         )
 
-    def room(parts: int) -> int:
-        """What the transcript of each of *parts* parts may take."""
-        frame = counter(_frame(shown_context, previous)) + counter(told(min(2, parts), parts))
-        if parts > 1:
-            # Later parts show the reply to the part before, which may be as
-            # long as the ceiling, instead of the previous summary.
-            frame = max(frame, counter(_frame(shown_context, "")) + counter(told(2, parts)) + max_tokens * 3 // 2)
-        return budget_tokens - max_tokens - frame - _SLACK_TOKENS
-
-    groups = _distribute(pieces, room(1), room(2), counter)
-    if groups is None:
-        return ()
-    parts = len(groups)
-    requests = []
-    for number, (start, shown) in enumerate(groups, 1):
-        stop = start + len(shown)
-        requests.append(
-            SummaryRequest(
-                instructions=told(number, parts),
-                text=_frame(shown_context, previous) + _transcript(shown, first + start, number, parts),
-                context=shown_context,
-                max_tokens=max_tokens,
-                part=number,
-                parts=parts,
-                attempt=1,
-                previous=previous,
-                prompt_version=PROMPT_VERSION,
-                messages=tuple(messages[start:stop]),
-                schema=schema.name,
-                first=first + start,
-            )
+    def request(group: _Group, part: int, parts: int) -> SummaryRequest:
+        start, shown = group
+        return SummaryRequest(
+            instructions=told(part, parts),
+            text=before + _transcript(shown, first + start, part, parts),
+            context=shown_context,
+            max_tokens=max_tokens,
+            part=part,
+            parts=parts,
+            attempt=1,
+            previous=previous,
+            prompt_version=PROMPT_VERSION,
+            messages=tuple(messages[start : start + len(shown)]),
+            schema=schema.name,
+            first=first + start,
         )
-    return tuple(requests)
+
+    # Later parts show the reply to the part before, which may be as long as
+    # the ceiling, instead of the previous summary.
+    fixed = counter(_transcript([], first, 99, 99)) + max_tokens + _SLACK_TOKENS
+    alone = budget_tokens - fixed - counter(before) - counter(told(1, 1))
+    running = max(counter(before), counter(_frame(shown_context, "")) + max_tokens * 3 // 2)
+    each = budget_tokens - fixed - running - counter(told(2, 99))
+    for _ in range(_MOST_TRIES):
+        groups = _distribute(pieces, alone, each, counter)
+        if groups is None:
+            return ()
+        requests = tuple(request(group, part, len(groups)) for part, group in enumerate(groups, 1))
+        # Sizes were sums of parts; a counter need not be additive.
+        over = max(counter(one.instructions) + counter(one.text) for one in requests) + max_tokens - budget_tokens
+        if over <= 0:
+            return requests
+        alone, each = alone - over - _SLACK_TOKENS, each - over - _SLACK_TOKENS
+    return ()
 
 
 def continued(request: SummaryRequest, running: str, *, budget_tokens: int, counter: Counter) -> SummaryRequest | None:
@@ -229,9 +227,8 @@ def continued(request: SummaryRequest, running: str, *, budget_tokens: int, coun
     transcript = request.text[("\n" + request.text).index("\n" + _TRANSCRIPT) :]
     room = budget_tokens - request.max_tokens - counter(request.instructions) - counter(frame)
     if counter(transcript) > room:
-        calls = calls_by_result(request.messages)
-        pieces = [list(_pieces(message, request.first + index, calls)) for index, message in enumerate(request.messages)]
-        shown = _squeezed_all(pieces, room - _SLACK_TOKENS, counter)
+        room -= counter(_transcript([], request.first, request.part, request.parts)) + _SLACK_TOKENS
+        shown = _squeezed_all(_all_pieces(request.messages, request.first), room, counter)
         if shown is None:
             return None
         transcript = _transcript(shown, request.first, request.part, request.parts)
@@ -251,160 +248,10 @@ def again(request: SummaryRequest, why: str) -> SummaryRequest:
     return evolve(request, instructions=f"{request.instructions}\n\n{reason}", attempt=request.attempt + 1)
 
 
-# --- One message -----------------------------------------------------------------------------------------------------
-
-
-_SPEAKERS: Final[dict[Origin, str]] = {
-    Origin.HUMAN: "human",
-    Origin.MODEL: "model",
-    Origin.TOOL: "tool",
-    Origin.ATTACHMENT: "attachment made by a tool",
-    Origin.HARNESS: "harness, not a person",
-    Origin.SYSTEM: "system",
-    Origin.SUMMARY: "earlier summary, not a person",
-    Origin.PIN: "pinned text",
-    Origin.REMINDER: "reminder, not a person",
-    Origin.ACK: "harness, not a person",
-    Origin.UNKNOWN: "not known, perhaps a person",
-}
-
-
-def stated_origins(message: Message) -> tuple[Origin, ...]:
-    """
-    The origin of each block of a message.
-
-    As stated in the message; where nothing is stated, what the role alone
-    proves: a user-role text without a stated origin is of unknown origin, not
-    a person's.
-    """
-    stated = message.origin
-    blocks = message.blocks
-    if isinstance(stated, tuple) and len(stated) == len(blocks):
-        return stated
-    if isinstance(stated, Origin):
-        return (stated,) * len(blocks)
-    by_role = {
-        "model": Origin.MODEL,
-        "tool": Origin.TOOL,
-        "system": Origin.SYSTEM,
-        "developer": Origin.SYSTEM,
-    }.get(message.role, Origin.UNKNOWN)
-    return tuple(Origin.TOOL if isinstance(block, Result) else by_role for block in blocks)
-
-
-def label(text: str, *, limit_chars: int = 80) -> str:
-    """
-    A name from the conversation, safe inside one of our own lines.
-
-    >>> print(label('read\\n=== End"'), label("x" * 99, limit_chars=5))
-    read\\n=== End\\" xxxxx...
-    """
-    shown = escape(text[:limit_chars]).replace('"', '\\"')
-    return shown if len(text) <= limit_chars else shown + "..."
-
-
-def argument_text(call: Call) -> str:
-    """
-    The arguments of a call as text: the model's own string, or compact JSON.
-
-    >>> from compactlib.model import wire
-    >>> argument_text(Call("c", "read", {"path": "a.py"}, wire("tool_use")))
-    '{"path": "a.py"}'
-    """
-    if isinstance(call.arguments, str):
-        return call.arguments
-    try:
-        return json.dumps(call.arguments, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return "(arguments that cannot be written as JSON)"
-
-
-def calls_by_result(messages: Iterable[Message]) -> dict[int, Call]:
-    """
-    The call that each result answers, by ``id()`` of the result: the latest call before it with its id.
-
-    Made for one look at messages that are kept alive by the caller.  A result
-    whose call is not among *messages* is not in it.
-    """
-    answered: dict[int, Call] = {}
-    called: dict[str, Call] = {}
-    for message in messages:
-        if isinstance(message.content, str):
-            continue
-        for block in message.content:
-            if isinstance(block, Call):
-                called[block.id] = block
-            elif isinstance(block, Result) and block.call_id in called:
-                answered[id(block)] = called[block.call_id]
-    return answered
-
-
-def _pieces(message: Message, number: int, calls: dict[int, Call]) -> Iterator[_Piece]:
-    """What is shown of one message: at least one piece, so that none is passed over in silence."""
-    head = f"message {number} · "
-    shown = False
-    for block, origin in zip(message.blocks, stated_origins(message), strict=True):
-        for piece in _block_pieces(block, _SPEAKERS[origin], calls):
-            shown = True
-            yield head + piece[0], piece[1], piece[2]
-    if not shown:
-        yield f"{head}{message.role}: nothing to show", "", "stub"
-
-
-def _block_pieces(block: Block, speaker: str, calls: dict[int, Call]) -> Iterator[_Piece]:
-    if isinstance(block, Text):
-        yield speaker, block.text, "words"
-    elif isinstance(block, Call):
-        yield f'model calls "{label(block.name)}" (id "{label(block.id)}")', argument_text(block), "arguments"
-    elif isinstance(block, Result):
-        call = calls.get(id(block))
-        tool = f'tool "{label(call.name)}"' if call else "a tool"
-        failed = ", reporting an error" if block.is_error else ""
-        yield f'{tool} answers (id "{label(block.call_id)}"){failed}', block.text, "output"
-        for inner in block.blocks:
-            if not isinstance(inner, Text):
-                yield from _block_pieces(inner, tool, calls)
-    elif isinstance(block, Media):
-        where = f"about {len(block.data) * 3 // 4:,} bytes" if block.data else label(block.url or "elsewhere")
-        what = f"{label(block.kind)} ({label(block.mime or 'type not said')}, {where})"
-        yield f"{speaker}: {what}, not shown, no longer available", "", "stub"
-    elif isinstance(block, Reasoning):
-        if block.text:
-            yield "the model's reasoning", block.text, "reasoning"
-    else:
-        opaque: Opaque = block
-        yield f'{speaker}: a "{label(opaque.kind)}" block, not readable', "", "stub"
-
-
-def _shorten(text: str, limit_chars: int) -> tuple[str, int]:
-    """*text* by head and tail, and how many of its characters are kept."""
-    if len(text) <= limit_chars:
-        return text, len(text)
-    try:
-        short = truncate(text, limit_chars=limit_chars, keep="both")
-    except ValueError:  # no room even for the marker
-        return "", 0
-    return short.text, len(text) - short.omitted_chars
-
-
-def _show(piece: _Piece, limits: Mapping[_Kind, int]) -> str:
-    """One piece with our line above it."""
-    head, text, kind = piece
-    if kind == "stub":
-        return f"--- {head}"
-    if not text:
-        return f"--- {head}: empty"
-    short, kept = _shorten(text, limits[kind])
-    if kept == len(text):
-        return f"--- {head}\n{quote_lines(text)}"
-    told = f"--- {head}: {kept:,} of {len(text):,} characters shown"
-    return f"{told}\n{quote_lines(short)}" if short else told
-
-
 # --- All messages ----------------------------------------------------------------------------------------------------
 
 
-def _sharing(limit_chars: int) -> dict[_Kind, int]:
+def _sharing(limit_chars: int) -> dict[Kind, int]:
     """Limits in characters when outputs and arguments share what is left, and words are whole."""
     return {
         "words": 1 << 62,
@@ -415,28 +262,31 @@ def _sharing(limit_chars: int) -> dict[_Kind, int]:
     }
 
 
-def _shown(message: list[_Piece], limits: Mapping[_Kind, int]) -> str:
-    return "\n".join(_show(piece, limits) for piece in message)
+def _all_pieces(messages: Sequence[Message], first: int) -> list[list[Piece]]:
+    calls = calls_by_result(messages)
+    return [list(pieces_of(message, first + index, calls)) for index, message in enumerate(messages)]
+
+
+def _show_message(message: list[Piece], limits: Mapping[Kind, int]) -> str:
+    """All pieces of one message, each line with its newline."""
+    return "".join(f"{show(piece, limits)}\n" for piece in message)
 
 
 def _distribute(
-    pieces: list[list[_Piece]], room_alone: int, room_each: int, counter: Counter
-) -> list[tuple[int, list[str]]] | None:
+    pieces: list[list[Piece]], room_alone: int, room_each: int, counter: Counter
+) -> list[_Group] | None:
     """
     Divide the messages into as few parts as possible, and show as much as these hold.
 
     Args:
         pieces: of each message.
-        room_alone: tokens for the transcript if there is one part.
-        room_each: tokens for that of each part if there are several.
+        room_alone: tokens for the messages if there is one part.
+        room_each: tokens for those of each part if there are several.
         counter: counts tokens.
-
-    Returns:
-        (index of the first message, shown messages) for each part, or ``None``.
     """
 
-    def divided(limit_chars: int) -> list[tuple[int, list[str]]] | None:
-        shown = [_shown(message, _sharing(limit_chars)) for message in pieces]
+    def divided(limit_chars: int) -> list[_Group] | None:
+        shown = [_show_message(message, _sharing(limit_chars)) for message in pieces]
         sizes = [counter(text) for text in shown]
         if sum(sizes) <= room_alone:
             return [(0, shown)]
@@ -457,8 +307,8 @@ def _distribute(
 
 
 def _pack(
-    pieces: list[list[_Piece]], shown: list[str], sizes: list[int], room: int, counter: Counter
-) -> list[tuple[int, list[str]]] | None:
+    pieces: list[list[Piece]], shown: list[str], sizes: list[int], room: int, counter: Counter
+) -> list[_Group] | None:
     """
     Fill parts in order.
 
@@ -487,38 +337,38 @@ def _pack(
     return [(start, shown[start:stop]) for start, stop in zip(starts, stops, strict=True)]
 
 
-def _squeezed(message: list[_Piece], room: int, counter: Counter) -> str:
+def _squeezed(message: list[Piece], room: int, counter: Counter) -> str:
     """One message within *room* tokens if that is possible: first shorter texts, then fewer of them."""
     limit_chars = max((len(text) for _, text, _ in message), default=0)
-    while True:
+    text = ""
+    while limit_chars > _LEAST_CHARS:
         limit_chars = max(limit_chars // 2, _LEAST_CHARS)
-        shown = [_show(piece, dict.fromkeys(_KINDS, limit_chars)) for piece in message]
-        text = "\n".join(shown)
-        if limit_chars == _LEAST_CHARS or counter(text) <= room:
-            break
-    keep = len(shown) // 2
-    while keep and counter(text) > room:
+        text = _show_message(message, dict.fromkeys(KINDS, limit_chars))
+        if counter(text) <= room:
+            return text
+    lines = [show(piece, dict.fromkeys(KINDS, _LEAST_CHARS)) for piece in message]
+    keep = len(lines) // 2
+    while keep:
         keep //= 2
-        left_out = f"--- {len(shown) - 2 * keep:,} pieces of one message, not shown"
-        text = "\n".join([*shown[:keep], left_out, *shown[len(shown) - keep :]])
+        left_out = f"--- {len(lines) - 2 * keep:,} pieces of one message, not shown"
+        text = "\n".join([*lines[:keep], left_out, *lines[len(lines) - keep :]]) + "\n"
+        if counter(text) <= room:
+            break
     return text
 
 
-def _squeezed_all(pieces: list[list[_Piece]], room: int, counter: Counter) -> list[str] | None:
-    """All messages of one part within *room* tokens: floor first, then an equal share for each that exceeds it."""
+def _squeezed_all(pieces: list[list[Piece]], room: int, counter: Counter) -> list[str] | None:
+    """All messages of one part within *room* tokens: those above an equal share share what the others leave."""
     if room < _LEAST_ROOM_TOKENS:
         return None
-    shown = [_shown(message, _sharing(FLOOR_CHARS)) for message in pieces]
+    shown = [_show_message(message, _sharing(FLOOR_CHARS)) for message in pieces]
     sizes = [counter(text) for text in shown]
-    left, share = room, room // len(shown)
-    for size in sizes:
-        left -= min(size, share)
+    share = room // len(shown)
+    spare = room - sum(min(size, share) for size in sizes)
     for index, size in enumerate(sizes):
         if size > share:
-            allowed = share + max(left, 0)
-            if size > allowed:
-                shown[index] = _squeezed(pieces[index], allowed, counter)
-            left -= counter(shown[index]) - share
+            shown[index] = _squeezed(pieces[index], share + spare, counter) if size > share + spare else shown[index]
+            spare -= max(counter(shown[index]) - share, 0)
     return shown if sum(map(counter, shown)) <= room else None
 
 
@@ -538,4 +388,4 @@ def _frame(context: str, previous: str) -> str:
 def _transcript(shown: list[str], first: int, part: int, parts: int) -> str:
     which = f", part {part} of {parts}" if parts > 1 else ""
     head = f"{_TRANSCRIPT}: messages {first} to {first + len(shown) - 1}{which} ==="
-    return "\n".join([head, *shown, _END])
+    return "".join([head, "\n", *shown, _END])

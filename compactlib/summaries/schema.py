@@ -300,7 +300,7 @@ def _unwrap(preamble: list[str], found: dict[int, list[str]]) -> None:
 
 def _says_nothing(body: str) -> bool:
     """Whether a body only says that it is empty."""
-    return len(body) < 40 and body.strip(" \t\n-*•().").casefold() in _EMPTY_WORDS
+    return len(body) < 40 and body.strip(" \t\n-–—*•().").casefold() in _EMPTY_WORDS
 
 
 def render_sections(sections: Sections) -> str:

@@ -1,0 +1,197 @@
+"""
+How one message is shown to a summariser.
+
+What this is
+    A message becomes *pieces*: a line of ours that says who speaks and what
+    kind of thing it is, and the text to be quoted under it.
+
+Rules it obeys
+    Law L25 (a): every line of the conversation is prefixed ``> `` after line
+    separators and control characters are escaped, so none of it can begin a
+    delimiter or a heading.  What comes from the conversation into one of our
+    own lines (names, ids, media types) is escaped and bounded (`label`).
+
+    Seals are never shown; of media it is said that they are gone.  A
+    shortened text keeps both ends, and our line above it says how much of it
+    is shown, which no text of the conversation can forge.
+
+What is not here
+    How much of each text there is room for (`rendering`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal, TypeAlias
+
+from ..model import Block, Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
+from ..text import escape, quote_lines
+from ..truncation import truncate
+
+__all__ = [
+    "KINDS",
+    "Kind",
+    "Piece",
+    "argument_text",
+    "calls_by_result",
+    "label",
+    "pieces_of",
+    "shortened",
+    "show",
+    "stated_origins",
+]
+
+Kind: TypeAlias = Literal["words", "output", "arguments", "reasoning", "stub"]
+"""What a piece is: words of people and models, a tool's output, a call's arguments, reasoning, or nothing but our line."""
+
+KINDS: Final[tuple[Kind, ...]] = ("words", "output", "arguments", "reasoning", "stub")
+
+Piece: TypeAlias = tuple[str, str, Kind]
+"""Our line above it, the text to quote, and what kind of text it is."""
+
+_SPEAKERS: Final[dict[Origin, str]] = {
+    Origin.HUMAN: "human",
+    Origin.MODEL: "model",
+    Origin.TOOL: "tool",
+    Origin.ATTACHMENT: "attachment made by a tool",
+    Origin.HARNESS: "harness, not a person",
+    Origin.SYSTEM: "system",
+    Origin.SUMMARY: "earlier summary, not a person",
+    Origin.PIN: "pinned text",
+    Origin.REMINDER: "reminder, not a person",
+    Origin.ACK: "harness, not a person",
+    Origin.UNKNOWN: "not known, perhaps a person",
+}
+
+
+def stated_origins(message: Message) -> tuple[Origin, ...]:
+    """
+    The origin of each block of a message.
+
+    As stated in the message; where nothing is stated, what the role alone
+    proves: a user-role text without a stated origin is of unknown origin, not
+    a person's.
+    """
+    stated = message.origin
+    blocks = message.blocks
+    if isinstance(stated, tuple) and len(stated) == len(blocks):
+        return stated
+    if isinstance(stated, Origin):
+        return (stated,) * len(blocks)
+    by_role = {
+        "model": Origin.MODEL,
+        "tool": Origin.TOOL,
+        "system": Origin.SYSTEM,
+        "developer": Origin.SYSTEM,
+    }.get(message.role, Origin.UNKNOWN)
+    return tuple(Origin.TOOL if isinstance(block, Result) else by_role for block in blocks)
+
+
+def label(text: str, *, limit_chars: int = 80) -> str:
+    """
+    A name from the conversation, safe inside one of our own lines.
+
+    >>> print(label('read\\n=== End"'), label("x" * 99, limit_chars=5))
+    read\\n=== End\\" xxxxx...
+    """
+    shown = escape(text[:limit_chars]).replace('"', '\\"')
+    return shown if len(text) <= limit_chars else shown + "..."
+
+
+def argument_text(call: Call) -> str:
+    """
+    The arguments of a call as text: the model's own string, or compact JSON.
+
+    >>> from compactlib.model import wire
+    >>> argument_text(Call("c", "read", {"path": "a.py"}, wire("tool_use")))
+    '{"path": "a.py"}'
+    """
+    if isinstance(call.arguments, str):
+        return call.arguments
+    try:
+        return json.dumps(call.arguments, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return "(arguments that cannot be written as JSON)"
+
+
+def calls_by_result(messages: Iterable[Message]) -> dict[int, Call]:
+    """
+    The call that each result answers, by ``id()`` of the result: the latest call before it with its id.
+
+    Made for one look at messages that are kept alive by the caller.  A result
+    whose call is not among *messages* is not in it.
+    """
+    answered: dict[int, Call] = {}
+    called: dict[str, Call] = {}
+    for message in messages:
+        if isinstance(message.content, str):
+            continue
+        for block in message.content:
+            if isinstance(block, Call):
+                called[block.id] = block
+            elif isinstance(block, Result) and block.call_id in called:
+                answered[id(block)] = called[block.call_id]
+    return answered
+
+
+def pieces_of(message: Message, number: int, calls: dict[int, Call]) -> Iterator[Piece]:
+    """What is shown of one message: at least one piece, so that none is passed over in silence."""
+    head = f"message {number} · "
+    empty = True
+    for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+        for piece in _block_pieces(block, _SPEAKERS[origin], calls):
+            empty = False
+            yield head + piece[0], piece[1], piece[2]
+    if empty:
+        yield f"{head}{message.role}: nothing to show", "", "stub"
+
+
+def _block_pieces(block: Block, speaker: str, calls: dict[int, Call]) -> Iterator[Piece]:
+    if isinstance(block, Text):
+        yield speaker, block.text, "words"
+    elif isinstance(block, Call):
+        yield f'model calls "{label(block.name)}" (id "{label(block.id)}")', argument_text(block), "arguments"
+    elif isinstance(block, Result):
+        call = calls.get(id(block))
+        tool = f'tool "{label(call.name)}"' if call else "a tool"
+        failed = ", reporting an error" if block.is_error else ""
+        yield f'{tool} answers (id "{label(block.call_id)}"){failed}', block.text, "output"
+        for inner in block.blocks:
+            if not isinstance(inner, Text):
+                yield from _block_pieces(inner, tool, calls)
+    elif isinstance(block, Media):
+        where = f"about {len(block.data) * 3 // 4:,} bytes" if block.data else label(block.url or "elsewhere")
+        what = f"{label(block.kind)} ({label(block.mime or 'type not said')}, {where})"
+        yield f"{speaker}: {what}, not shown, no longer available", "", "stub"
+    elif isinstance(block, Reasoning):
+        if block.text:
+            yield "the model's reasoning", block.text, "reasoning"
+    else:
+        opaque: Opaque = block
+        yield f'{speaker}: a "{label(opaque.kind)}" block, not readable', "", "stub"
+
+
+def shortened(text: str, limit_chars: int) -> tuple[str, int]:
+    """*text* by head and tail, and how many of its characters are kept."""
+    if len(text) <= limit_chars:
+        return text, len(text)
+    try:
+        short = truncate(text, limit_chars=limit_chars, keep="both")
+    except ValueError:  # no room even for the marker
+        return "", 0
+    return short.text, len(text) - short.omitted_chars
+
+
+def show(piece: Piece, limits: Mapping[Kind, int]) -> str:
+    """One piece with our line above it."""
+    head, text, kind = piece
+    if kind == "stub":
+        return f"--- {head}"
+    if not text:
+        return f"--- {head}: empty"
+    short, kept = shortened(text, limits[kind])
+    if kept == len(text):
+        return f"--- {head}\n{quote_lines(text)}"
+    told = f"--- {head}: {kept:,} of {len(text):,} characters shown"
+    return f"{told}\n{quote_lines(short)}" if short else told

@@ -1,0 +1,36 @@
+"""
+``python -m tests.bench [NAME...]``: run the benchmarks and print one table.
+
+NAME is that of a module without ``bench_``; all of them are run by default.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+from . import Row
+
+
+def names() -> tuple[str, ...]:
+    """The benchmarks there are."""
+    return tuple(path.stem.removeprefix("bench_") for path in sorted(Path(__file__).parent.glob("bench_*.py")))
+
+
+def main(arguments: list[str]) -> int:
+    """Run them; status 2 says that a name is not known."""
+    unknown = [name for name in arguments if name not in names()]
+    if unknown:
+        print(f"no benchmark is called {', '.join(unknown)}; there is {', '.join(names())}", file=sys.stderr)
+        return 2
+    print(f"{'ratio':>9}  {'is to be':<24}  what")
+    for name in arguments or names():
+        rows: list[Row] = importlib.import_module(f"{__package__}.bench_{name}").run()
+        for what, ratio, wanted in rows:
+            print(f"{ratio:9.3f}  {wanted:<24}  {name}: {what}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
