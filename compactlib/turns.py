@@ -49,6 +49,7 @@ import enum
 import sys
 import types
 from collections import deque
+from itertools import accumulate
 from typing import Final
 
 from attrs import frozen
@@ -171,12 +172,16 @@ def divide(conversation: Conversation) -> Division:
     """
     messages = conversation.messages
     kinds: list[Kind] = []
+    append = kinds.append
+    openers: list[int] = []  # model messages and prompts: where steps and turns may begin
     pairing = _Pairing()
     person: int | None = None
+    model, prompt, result = Kind.MODEL, Kind.PROMPT, Kind.RESULT  # the loop is hot and members are slow to look up
     for position, message in enumerate(messages):
         role = message.role
         if role == "model":
-            kinds.append(Kind.MODEL)
+            append(model)
+            openers.append(position)
             if pairing.passed:
                 pairing.give_up()
             if message.content.__class__ is not str:
@@ -186,22 +191,29 @@ def divide(conversation: Conversation) -> Division:
             if message.content.__class__ is not str:
                 has_results, has_words = pairing.answers(position, message)
             if has_results:
-                kind, certain = Kind.RESULT, not has_words or _stated(message)
-            else:
-                kind, certain = _user_kind(position, message, kinds, messages)
-                if kind is Kind.PROMPT and pairing.is_open:
-                    pairing.passed = True
-            kinds.append(kind)
+                append(result)
+                if has_words and not _stated(message):
+                    person = position
+                continue
+            kind, certain = _user_kind(position, message, kinds, messages)
+            append(kind)
+            if kind is prompt:
+                openers.append(position)
+                pairing.passed = pairing.is_open
             if not certain:
                 person = position
         else:
-            kinds.append(Kind.OTHER if role == "other" else Kind.SYSTEM)
-    _join_attachments(kinds, messages, pairing)
+            append(Kind.OTHER if role == "other" else Kind.SYSTEM)
+    if Kind.ATTACHMENT in kinds:
+        _join_attachments(kinds, messages, pairing)
     inside = pairing.inside(len(messages))
-    for position, kind in enumerate(kinds):
-        if kind is Kind.PROMPT and inside[position]:
+    starts = []
+    for position in openers:
+        if not inside[position]:
+            starts.append(position)
+        elif kinds[position] is prompt:
             kinds[position] = Kind.PROMPT_TEXT
-    return _assemble(messages, kinds, inside, pairing, person)
+    return _assemble(messages, kinds, starts, pairing, person)
 
 
 class _Pairing:
@@ -288,18 +300,13 @@ class _Pairing:
         crowded = [(start, one) for groups in self.crowded.values() for start, ordinals in groups for one in ordinals]
         return [*self.open.values(), *crowded]
 
-    def inside(self, length: int) -> list[bool]:
-        """For each position whether a link spans it, so that nothing may begin there."""
+    def inside(self, length: int) -> list[int]:
+        """For each position how many links span it; where one does, nothing may begin."""
         change = [0] * (length + 1)
         for start, stop in self.links:
             change[start + 1] += 1
             change[stop + 1] -= 1
-        depth = 0
-        spanned = []
-        for step in change[:length]:
-            depth += step
-            spanned.append(depth > 0)
-        return spanned
+        return list(accumulate(change[:length]))
 
 
 def _user_kind(position: int, message: Message, kinds: list[Kind], messages: tuple[Message, ...]) -> tuple[Kind, bool]:
@@ -395,12 +402,10 @@ def _join_attachments(kinds: list[Kind], messages: tuple[Message, ...], pairing:
 
 
 def _assemble(
-    messages: tuple[Message, ...], kinds: list[Kind], inside: list[bool], pairing: _Pairing, person: int | None
+    messages: tuple[Message, ...], kinds: list[Kind], starts: list[int], pairing: _Pairing, person: int | None
 ) -> Division:
+    """Turns and steps from the places where they begin."""
     length = len(messages)
-    starts = [
-        position for position, kind in enumerate(kinds) if (kind is Kind.MODEL or kind is Kind.PROMPT) and not inside[position]
-    ]
     head_stop = starts[0] if starts else length
     for position in range(head_stop):
         if kinds[position] in (Kind.HARNESS, Kind.OTHER, Kind.ATTACHMENT):
@@ -409,14 +414,14 @@ def _assemble(
     turns: list[Turn] = []
     opened = -1  # the prompt of the turn being read
     first_step = 0
-    for place, start in enumerate(starts):
-        if kinds[start] is Kind.PROMPT:
-            if opened >= 0:
-                turns.append(Turn(opened, start, tuple(steps[first_step:])))
-            opened, first_step = start, len(steps)
-        else:
-            stop = starts[place + 1] if place + 1 < len(starts) else length
+    prompt = Kind.PROMPT
+    for start, stop in zip(starts, [*starts[1:], length], strict=True):
+        if kinds[start] is not prompt:
             steps.append(Step(start, stop))
+            continue
+        if opened >= 0:
+            turns.append(Turn(opened, start, tuple(steps[first_step:])))
+        opened, first_step = start, len(steps)
     if opened >= 0:
         turns.append(Turn(opened, length, tuple(steps[first_step:])))
     pending, dangling = _frontier(messages, kinds, pairing)

@@ -36,7 +36,8 @@ _WORDS = st.sampled_from((
     "firstKeptEntryId", "firstKeptEntryIndex", "leafUuid", "text", "thinking", "signature", "name", "input", "arguments", "data",
     "source", "summary", "prompt", "rendered", "replacements", "toolUseId", "replacement", "compactedToolIds", "removedUuids",
     "systemPrompt", "tools", "usage", "model", "kind", "loglines", "messages", "body", "dialect", "tool_calls", "message",
-    "content", "attachment", "compactMetadata", "microcompactMetadata", "preservedMessages", "preservedSegment", "origin", "snipMetadata",
+    "content",
+    "attachment", "compactMetadata", "microcompactMetadata", "preservedMessages", "preservedSegment", "origin", "snipMetadata",
     "role", "type",
 ))  # fmt: skip
 _ANY = st.recursive(

@@ -72,7 +72,7 @@ def test_paragraphs_appear_only_where_they_apply() -> None:
     )
 
     for title in ("The previous record", "The context", "The request under way", "Part 2 of 3", "Besides"):
-        assert (False, True) == (title in plain, title in rich)
+        assert (title in plain, title in rich) == (False, True)
     assert "keep ticket numbers" in rich
     assert "Write the items in Russian" in rich
     assert "in the language the person uses" in plain
@@ -82,8 +82,8 @@ def test_parts_know_what_is_before_and_after_them() -> None:
     """The first part has nothing before it, the last nothing after it."""
     first, middle, last = (instructions(FULL, max_tokens=1_000, part=part, parts=3) for part in (1, 2, 3))
 
-    assert [False, True, True] == ["covers the parts before" in text for text in (first, middle, last)]
-    assert [True, True, False] == ["More follows" in text for text in (first, middle, last)]
+    assert ["covers the parts before" in text for text in (first, middle, last)] == [False, True, True]
+    assert ["More follows" in text for text in (first, middle, last)] == [True, True, False]
 
 
 def test_what_was_done_stays_done_in_an_update() -> None:
@@ -114,5 +114,5 @@ def test_paragraphs_have_only_named_slots() -> None:
 
 def test_the_prompt_leaves_room_in_a_small_window() -> None:
     """Its size is part of every request; a window of 4,096 must hold it, a reply and a transcript."""
-    assert 1_400 > estimate(instructions(FULL, max_tokens=200, has_previous=True, step_cut=True, has_context=True))
+    assert estimate(instructions(FULL, max_tokens=200, has_previous=True, step_cut=True, has_context=True)) < 1_400
     assert instructions(FULL, max_tokens=200).startswith(OPENING)

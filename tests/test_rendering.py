@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
+from compactlib.dialects import parse
 from compactlib.model import Message
 from compactlib.summaries.prompts import PROMPT_VERSION
 from compactlib.summaries.rendering import FLOOR_CHARS, SummaryRequest, again, continued, render_request
 from compactlib.summaries.schema import SCHEMAS
 from compactlib.tokens import Counter, estimate
+from compactlib.turns import divide, origins
 from tests.summary_parts import FULL, ask, call, human, model, picture, result
 
 LOG = "".join(f"line {number} of the build log\n" for number in range(2_000)) + "DEPLOY MARKER 7731"
@@ -43,19 +46,19 @@ def test_a_short_transcript_is_one_request_with_everything_in_it() -> None:
 
     request = ask(messages, previous="## Goal\n- x", context="the prompt under way")
 
-    assert (1, 1, 1, PROMPT_VERSION) == (request.part, request.parts, request.attempt, request.prompt_version)
+    assert (request.part, request.parts, request.attempt, request.prompt_version) == (1, 1, 1, PROMPT_VERSION)
     assert tuple(messages) == request.messages
     assert list(range(7)) == numbers(request)
-    assert 3 == request.text.count("> line 1000 of the build log\n")
+    assert request.text.count("> line 1000 of the build log\n") == 3
     assert "characters shown" not in request.text
-    assert ("## Goal\n- x", "the prompt under way") == (request.previous, request.context)
+    assert (request.previous, request.context) == ("## Goal\n- x", "the prompt under way")
 
 
 def test_previous_and_context_are_quoted_once_each() -> None:
     """Law L20: the current summary occurs once, as its own quoted part, and nothing of it begins a line."""
     request = ask(session(1), previous="## Goal\n- alpha", context="beta")
 
-    assert (1, 1) == (request.text.count("alpha"), request.text.count("beta"))
+    assert (request.text.count("alpha"), request.text.count("beta")) == (1, 1)
     assert "\n> ## Goal\n> - alpha\n" in request.text
     assert request.text.index("beta") < request.text.index("alpha") < request.text.index("=== Transcript")
     assert "alpha" not in request.instructions
@@ -70,7 +73,7 @@ def test_only_our_lines_are_unquoted() -> None:
 
     for line in request.text.split("\n"):
         assert line.startswith(("> ", "--- message ", "=== "))
-    assert [0, 1, 2] == numbers(request)
+    assert numbers(request) == [0, 1, 2]
 
 
 def test_outputs_share_the_room_and_keep_both_ends() -> None:
@@ -79,12 +82,12 @@ def test_outputs_share_the_room_and_keep_both_ends() -> None:
 
     request = ask(messages, budget_tokens=30_000)
 
-    assert 1 == request.parts
-    assert 8 == request.text.count("> DEPLOY MARKER 7731")
-    assert 8 == request.text.count("> line 0 of the build log")
+    assert request.parts == 1
+    assert request.text.count("> DEPLOY MARKER 7731") == 8
+    assert request.text.count("> line 0 of the build log") == 8
     for line in request.text.split("\n"):
         if line.endswith("characters shown"):
-            assert FLOOR_CHARS // 2 < int(line.split(": ")[-1].split(" of ")[0].replace(",", ""))
+            assert int(line.split(": ")[-1].split(" of ")[0].replace(",", "")) > FLOOR_CHARS // 2
 
 
 def test_more_room_shows_more() -> None:
@@ -112,7 +115,7 @@ def test_a_long_transcript_becomes_parts_that_fit() -> None:
 
     requests = render_request(messages, schema=FULL, max_tokens=1_000, budget_tokens=9_000, counter=estimate)
 
-    assert 1 < len(requests)
+    assert len(requests) > 1
     assert tuple(messages) == tuple(message for request in requests for message in request.messages)
     assert list(range(121)) == [number for request in requests for number in numbers(request)]
     assert all(size(request) <= 9_000 for request in requests)
@@ -128,7 +131,7 @@ def test_a_message_larger_than_a_part_is_shown_once_by_head_and_tail() -> None:
 
     assert all(size(request) <= 5_000 for request in requests)
     text = "\n".join(request.text for request in requests)
-    assert 1 == text.count("--- message 0 ")
+    assert text.count("--- message 0 ") == 1
     assert "> the beginning" in text
     assert "the end\n" in text
 
@@ -147,11 +150,11 @@ def test_a_message_of_countless_blocks_still_fits() -> None:
 
 def test_nothing_to_show_or_no_room_gives_no_request() -> None:
     """Nobody is asked in vain."""
-    assert () == render_request([], schema=FULL, max_tokens=500, budget_tokens=5_000, counter=estimate)
-    assert () == render_request(session(3), schema=FULL, max_tokens=500, budget_tokens=1_500, counter=estimate)
-    assert () == render_request(
+    assert render_request([], schema=FULL, max_tokens=500, budget_tokens=5_000, counter=estimate) == ()
+    assert render_request(session(3), schema=FULL, max_tokens=500, budget_tokens=1_500, counter=estimate) == ()
+    assert render_request(
         session(3), schema=FULL, max_tokens=500, budget_tokens=5_000, counter=estimate, previous="word " * 20_000
-    )
+    ) == ()
 
 
 def test_a_counter_that_is_not_additive_is_met_all_the_same() -> None:
@@ -175,8 +178,8 @@ def test_a_later_part_continues_the_summary_of_the_one_before() -> None:
     second = continued(requests[1], "## Goal\n- newer", budget_tokens=9_000, counter=estimate)
 
     assert second is not None
-    assert (0, 1) == (second.text.count("older"), second.text.count("newer"))
-    assert "## Goal\n- newer" == second.previous
+    assert (second.text.count("older"), second.text.count("newer")) == (0, 1)
+    assert second.previous == "## Goal\n- newer"
     assert numbers(requests[1]) == numbers(second)
     assert "The previous record" in second.instructions
 
@@ -212,7 +215,7 @@ def test_asking_again_differs_and_says_why() -> None:
 
     second = again(request, "the reply has 900 tokens, at most 300 are taken")
 
-    assert 2 == second.attempt
+    assert second.attempt == 2
     assert request.text == second.text
     assert second.instructions.startswith(request.instructions)
     assert "the reply has 900 tokens, at most 300 are taken" in second.instructions
@@ -241,7 +244,7 @@ def test_the_wishes_of_the_caller_are_in_the_instructions() -> None:
 
     for wish in ("Keep ticket numbers", "Keep the repro steps", "in Russian", "in the middle of the latest request"):
         assert wish in request.instructions
-    assert ("brief", 40, [40, 41, 42]) == (request.schema, request.first, numbers(request))
+    assert (request.schema, request.first, numbers(request)) == ("brief", 40, [40, 41, 42])
 
 
 def test_the_same_arguments_give_the_same_requests() -> None:
@@ -252,16 +255,11 @@ def test_the_same_arguments_give_the_same_requests() -> None:
 @pytest.mark.parametrize("case", [69, 93, 246])
 def test_handed_cases_about_what_the_summariser_sees(shared: Path, case: int) -> None:
     """One user text, no tool blocks, and pictures said to be gone."""
-    from compactlib.dialects import parse  # noqa: PLC0415  # only where the shared cases are
-    from compactlib.turns import divide, origins  # noqa: PLC0415
-
     cases = map(json.loads, (shared / "cases" / "reports.jsonl").read_text(encoding="utf-8").splitlines())
     found = next(entry for entry in cases if entry["n"] == case)
     dialect = "anthropic" if found["dialect"] == "neutral" else found["dialect"]
     conversation = parse(found["input"]["messages"], dialect=dialect)
     kinds = divide(conversation).kinds
-    from attrs import evolve  # noqa: PLC0415
-
     messages = [evolve(m, origin=origins(m, kind)) for m, kind in zip(conversation.messages, kinds, strict=True)]
     request = ask(messages)
 

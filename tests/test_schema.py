@@ -33,7 +33,7 @@ def test_every_schema_reads_back_what_it_writes(schema: Schema) -> None:
     assert {section.key: f"- about {section.key}" for section in schema.sections} == {
         section.key: found.body(section.key) for section in schema.sections
     }
-    assert ((), 0, "") == (found.missing, found.escaped, found.preamble)
+    assert (found.missing, found.escaped, found.preamble) == ((), 0, "")
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=list(SCHEMAS))
@@ -49,7 +49,7 @@ def test_every_schema_has_a_place_for_what_is_moved(schema: Schema) -> None:
 
 def test_the_full_schema_has_the_sections_of_the_design_in_order() -> None:
     """Goal, orders, progress in three, decisions, rejected, facts, questions, next step, critical context."""
-    assert [
+    assert [section.key for section in FULL.sections] == [
         "goal",
         "orders",
         "done",
@@ -61,7 +61,7 @@ def test_the_full_schema_has_the_sections_of_the_design_in_order() -> None:
         "questions",
         "next",
         "critical",
-    ] == [section.key for section in FULL.sections]
+    ]
 
 
 def test_other_schemas_choose_among_the_full_one() -> None:
@@ -74,30 +74,33 @@ def test_other_schemas_choose_among_the_full_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "heading", ["## Next step", "# next step:", "###### NEXT STEP", "##Next step", "## **Next step**", "## Next steps", "## Next step ##"]
+    "heading",
+    ["## Next step", "# next step:", "###### NEXT STEP", "##Next step", "## **Next step**", "## Next steps", "## Next step ##"],
 )
 def test_a_heading_is_known_in_any_level_and_case(heading: str) -> None:
     """Models vary the level, the case, a colon, bold type and the plural."""
-    assert "- go on" == parse_sections(f"{heading}\n- go on", BRIEF).body("next")
+    assert parse_sections(f"{heading}\n- go on", BRIEF).body("next") == "- go on"
 
 
-@pytest.mark.parametrize("line", [" ## Next step", "> ## Next step", "- ## Next step", "Next step", "####### Next step", "\\## Next step"])
+@pytest.mark.parametrize(
+    "line", [" ## Next step", "> ## Next step", "- ## Next step", "Next step", "####### Next step", "\\## Next step"]
+)
 def test_what_is_not_at_column_zero_is_no_heading(line: str) -> None:
     """An indented, quoted or listed heading is text of the section above."""
     found = parse_sections(f"## Goal\n{line}\n- go on", BRIEF)
 
-    assert "" == found.body("next")
+    assert found.body("next") == ""
     assert f"{line}\n- go on" == found.body("goal")
-    assert 0 == found.escaped
+    assert found.escaped == 0
 
 
 def test_the_first_occurrence_counts_and_later_ones_are_escaped() -> None:
     """A repeated heading, also under an alias, becomes text with a backslash."""
     found = parse_sections("## Orders\n- a\n## Goal\n- b\n## Orders, constraints and preferences\n- obey me", BRIEF)
 
-    assert "- a" == found.body("orders")
-    assert "- b\n\\## Orders, constraints and preferences\n- obey me" == found.body("goal")
-    assert 1 == found.escaped
+    assert found.body("orders") == "- a"
+    assert found.body("goal") == "- b\n\\## Orders, constraints and preferences\n- obey me"
+    assert found.escaped == 1
 
 
 @pytest.mark.parametrize("added", ["# System", "## Blocked", "### Anything at all", "#", "## " + "x" * 500])
@@ -106,7 +109,7 @@ def test_added_headings_are_escaped(added: str) -> None:
     found = parse_sections(f"## Goal\n{added}\n- text", BRIEF)
 
     assert f"\\{added}\n- text" == found.body("goal")
-    assert 1 == found.escaped
+    assert found.escaped == 1
 
 
 @pytest.mark.parametrize("line", ["#42 is open", "#!/bin/sh", "#include <stdio.h>", "#######"])
@@ -122,7 +125,7 @@ def test_escaping_is_done_once() -> None:
     again = parse_sections(once, BRIEF)
 
     assert once == render_sections(again)
-    assert 0 == again.escaped
+    assert again.escaped == 0
 
 
 @pytest.mark.parametrize("nothing", ["", "(none)", "- none", "None.", "- (none)", "n/a", "нет", "—\n"])
@@ -138,18 +141,19 @@ def test_an_absent_section_stays_absent() -> None:
     """Only headings that were there are written, and the required ones that were not are named."""
     found = parse_sections("## Goal\n- x", BRIEF)
 
-    assert "## Goal\n- x" == render_sections(found)
-    assert ("Orders, constraints and preferences", "Done", "Next step") == found.missing
+    assert render_sections(found) == "## Goal\n- x"
+    assert found.missing == ("Orders, constraints and preferences", "Done", "Next step")
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [("Here it is:\n", ""), ("```markdown\n", "\n```\n"), ("<summary>\n", "\n</summary>"), ("Sure.\n\n```\n", "\n```")]
+    ("before", "after"),
+    [("Here it is:\n", ""), ("```markdown\n", "\n```\n"), ("<summary>\n", "\n</summary>"), ("Sure.\n\n```\n", "\n```")],
 )
 def test_chatter_and_wrappers_around_a_summary_go(before: str, after: str) -> None:
     """A greeting is set apart, and a fence or tag opened before the first heading is closed."""
     found = parse_sections(f"{before}## Goal\n- x{after}", BRIEF)
 
-    assert "- x" == found.body("goal")
+    assert found.body("goal") == "- x"
     assert before.strip() == found.preamble
 
 
@@ -162,7 +166,7 @@ def test_a_list_of_changed_files_is_taken_out() -> None:
     """Law L23: there is one such list, and it is not in the summary."""
     found = parse_sections(f"## Goal\n- x\n## {CHANGED_FILES}\n- a.py\n- b.py\n## Done\n- y", BRIEF)
 
-    assert ("- x", "- y", 1) == (found.body("goal"), found.body("done"), found.removed)
+    assert (found.body("goal"), found.body("done"), found.removed) == ("- x", "- y", 1)
     assert "a.py" not in render_sections(found)
 
 
@@ -170,12 +174,12 @@ def test_items_are_divided_at_bullets_and_bare_lines() -> None:
     """Indented and quoted lines belong to the item above; blank lines go."""
     body = "First prompt:\n> a\n> b\n- one\n  more\n\n* two\n3. three\nfour"
 
-    assert ("First prompt:\n> a\n> b", "- one\n  more", "* two", "3. three", "four") == split_items(body)
+    assert split_items(body) == ("First prompt:\n> a\n> b", "- one\n  more", "* two", "3. three", "four")
 
 
 @pytest.mark.parametrize(
     ("item", "text"),
-    [("- a", "a"), ("* a", "a"), ("12. a", "a"), ("a", "a"), ("-a", "-a"), ("3.5 ms", "3.5 ms"), ("  - a\n  b", "a\n  b"), ("1.", "")],
+    [("- a", "a"), ("* a", "a"), ("12. a", "a"), ("-a", "-a"), ("3.5 ms", "3.5 ms"), (" - a\n  b", "a\n  b"), ("1.", "")],
 )
 def test_an_item_without_its_bullet(item: str, text: str) -> None:
     """Bullets and numbers go, signs and decimals stay."""
@@ -186,11 +190,11 @@ def test_items_can_be_replaced() -> None:
     """Other sections keep their text, and an unknown key is refused."""
     found = parse_sections("## Goal\n- x\n## Done\n- y", BRIEF).with_items("done", ["- z", "- w"])
 
-    assert ("- x", "- z\n- w") == (found.body("goal"), found.body("done"))
+    assert (found.body("goal"), found.body("done")) == ("- x", "- z\n- w")
     with pytest.raises(KeyError, match="facts"):
         found.with_items("facts", [])
 
 
 def test_line_ends_of_other_systems_are_read() -> None:
     """CRLF is one line end."""
-    assert "- x\n- y" == parse_sections("## Goal\r\n- x\r\n- y\r\n", BRIEF).body("goal")
+    assert parse_sections("## Goal\r\n- x\r\n- y\r\n", BRIEF).body("goal") == "- x\n- y"

@@ -168,7 +168,8 @@ def test_a_boundary_depends_on_a_bounded_neighbourhood(name: str) -> None:
 CHUNKS = [
     *WHOLE.values(),
     *("a", "я", "漢", "\n", "\r", " ", "\x1b", "\x1b]", "\x1b[", "\x9b", "\x07", "\x1b\\", "0;", "m"),
-    *("\u0301", "\u200d", "\ufe0f", "\ud83d", "\ude00", "🇷", "\u1100", "\u1161", "\u11a8", "\u094d", "क", "\u0600", "\u200c", "\u0e33"),
+    *("\u0301", "\u200d", "\ufe0f", "\u094d", "\u0600", "\u200c", "\u0e33"),
+    *("\ud83d", "\ude00", "🇷", "\u1100", "\u1161", "\u11a8", "क"),
 ]
 TEXTS = st.lists(st.sampled_from(CHUNKS), max_size=30).map("".join)
 ESCAPES = re.compile(

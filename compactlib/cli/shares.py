@@ -15,17 +15,18 @@ What is not here
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
 from attrs import evolve
 
-from ..model import Call, Conversation, Media, Message, Opaque, Origin, Reasoning, Result
+from ..model import Block, Call, Conversation, Media, Message, Opaque, Origin, Reasoning, Result
 from ..tokens import Memo
 from ..turns import divide, origins
 from .printing import Segment
 
-__all__ = ["KINDS", "segments", "shares"]
+__all__ = ["KINDS", "result_tokens", "segments", "shares", "tool_tokens"]
 
 KINDS: Final[Mapping[str, str]] = {
     "system prompt": "bright_black",
@@ -53,3 +54,32 @@ _BY_ORIGIN: Final = {
     Origin.UNKNOWN: "prompts",
     Origin.MODEL: "model text",
 }
+
+
+def _kind(block: Block, origin: Origin, *, closed: bool) -> str:
+    if isinstance(block, Call):
+        return "calls"
+    if isinstance(block, Result):
+        return "results"
+    if isinstance(block, Reasoning):
+        return "reasoning, closed turns" if closed else "reasoning, current turn"
+    if isinstance(block, Media):
+        return "media"
+    if isinstance(block, Opaque):
+        return "summary" if block.kind == "compaction" else "other"
+    return _BY_ORIGIN.get(origin, "harness")
+
+
+def tool_tokens(conversation: Conversation, memo: Memo) -> list[int]:
+    """Tokens of each declared tool, in order."""
+    return [memo.counter(json.dumps(tool.value, ensure_ascii=False)) for tool in conversation.tools]
+
+
+def result_tokens(message: Message, result: Result, memo: Memo) -> int:
+    """Tokens of one result of a message."""
+    return memo.message(evolve(message, content=(result,)))
+
+
+def segments(found: Mapping[str, int]) -> list[Segment]:
+    """Shares as the stretches of a bar."""
+    return [Segment(tokens, KINDS.get(name, "bright_black")) for name, tokens in found.items()]

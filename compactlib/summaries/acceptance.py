@@ -342,7 +342,8 @@ def _by_its_manner(text: str, request: SummaryRequest) -> Rejected | None:
 def _mark() -> re.Pattern[str]:
     """How our headers, markers and references begin: ``[compactlib ...``, ``[truncated v1: ...``, ``ref=...``."""
     return re.compile(
-        r"(?<!\\)\[(?=compactlib\b|[a-z]{1,20} v[0-9]{1,3}:|end of numbered lines\])|\bref[:=] ?(?=[0-9a-f]{64}(?![0-9a-f]))",
+        r"\[(?=compactlib\b|(?:truncated|cleared|collapsed|snipped) v[0-9]|end of numbered lines\])"
+        r"|\bref[:=] ?(?=[0-9a-f]{64}(?![0-9a-f]))",
         re.IGNORECASE,
     )
 
@@ -356,8 +357,8 @@ def _harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
     """
     *text* with control characters, markers, references and summary headers escaped, and how many were.
 
-    A backslash before the bracket, or between ``ref=`` and the digest, is
-    enough: whoever looks for one does not find it, and no letter is lost.
+    A backslash behind the bracket or behind ``ref=`` is enough: whoever looks
+    for one does not find it, and no letter is lost.
     """
     shown = visible(text)
     count = int(shown != text.replace("\r\n", "\n"))
@@ -374,7 +375,7 @@ def _harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
         if digests and all(digest in issued for digest in digests):
             return "["
         count += 1
-        return "\\["
+        return "[\\"
 
     return _mark().sub(escape, shown), count
 

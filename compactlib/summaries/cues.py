@@ -42,6 +42,7 @@ __all__ = [
     "decisive_line",
     "deed",
     "identifies",
+    "is_total",
     "last_line",
     "looks_failed",
     "notable_line",
@@ -246,16 +247,15 @@ def last_line(text: str) -> str:
 
 def notable_line(text: str) -> str:
     """
-    The most notable line near the ends of an output, the last of several; ``""`` if none is.
+    The most notable line near the ends of an output, the last of several, totals last; ``""`` if there is none.
 
     >>> notable_line("0 errors, ValueError: no key"), notable_line("fine")
     ('0 errors, ValueError: no key', '')
     """
     for end in (text[-_ENDS_CHARS:], text[: min(_ENDS_CHARS, len(text) - _ENDS_CHARS)] if len(text) > _ENDS_CHARS else ""):
-        found = find_signals(end)
-        if found:
-            _, start, stop = min(reversed(found), key=lambda signal: signal[0])
-            return shortened(end[start:stop].strip())
+        lines = [(rank, end[start:stop].strip()) for rank, start, stop in find_signals(end)]
+        if lines:
+            return shortened(min(reversed(lines), key=lambda line: (is_total(line[1]), line[0]))[1])
     return ""
 
 
@@ -267,9 +267,19 @@ def decisive_line(text: str) -> str:
     '12 passed, 1 failed'
     """
     for line in _lines(text):
-        if _pattern("total").search(line[: 2 * LONGEST_CHARS]):
+        if is_total(line):
             return _end(line)
     return last_line(text)
+
+
+def is_total(line: str) -> bool:
+    """
+    Whether a line counts what passed and failed.
+
+    >>> is_total("12 passed, 1 failed"), is_total("E   AssertionError")
+    (True, False)
+    """
+    return _pattern("total").search(line[: 2 * LONGEST_CHARS]) is not None
 
 
 def looks_failed(text: str) -> bool:

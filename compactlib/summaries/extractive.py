@@ -35,13 +35,14 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 from attrs import define, field, frozen
 
 from ..model import Call, Message, Origin, Result, Text
 from ..tokens import Counter, estimate
-from .cues import Deed, cues, decisive_line, deed, identifies, last_line, looks_failed, notable_line, plan, sentences, shortened
+from .cues import Deed, cues, decisive_line, deed, identifies, is_total, last_line, looks_failed, notable_line, plan, sentences, shortened
 from .provenance import FIRST_PROMPT, LATEST_PROMPT, quotation
 from .rendering import SummaryRequest
 from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections
@@ -80,6 +81,7 @@ class _State:
 class _Evidence:
     """What one pass over the messages has seen so far."""
 
+    goes_on: bool
     findings: list[_Finding] = field(factory=list)
     seen: set[str] = field(factory=set)
     prompts: list[str] = field(factory=list)
@@ -121,8 +123,8 @@ class Extractive:
     def __call__(self, request: SummaryRequest) -> str:
         """The summary, in the schema of the request, within its ``max_tokens`` if the headings fit at all."""
         schema = SCHEMAS.get(request.schema, SCHEMAS["full"])
-        evidence = _gather(request.messages)
         before = parse_sections(request.previous, schema)
+        evidence = _gather(request.messages, goes_on=bool(request.previous))
         _carry_on(evidence, before)
         return _write(evidence, schema, request, before, self.counter)
 
@@ -148,8 +150,9 @@ def extractive(request: SummaryRequest) -> str:
 # --- Gathering -------------------------------------------------------------------------------------------------------
 
 
-def _gather(messages: Sequence[Message]) -> _Evidence:
-    evidence = _Evidence()
+def _gather(messages: Sequence[Message], *, goes_on: bool) -> _Evidence:
+    """One pass over the messages; *goes_on* if there were others before them."""
+    evidence = _Evidence(goes_on=goes_on)
     calls = calls_by_result(messages)
     for message in messages:
         mixed = any(isinstance(block, Result) for block in message.blocks)
@@ -175,7 +178,8 @@ def _hear_person(evidence: _Evidence, text: str, *, beside_results: bool) -> Non
     if not beside_results:
         evidence.prompts.append(text)
         evidence.questions.clear()
-    named = len(evidence.prompts) < 2  # the first prompt is quoted as a whole; of a later one, at least its first sentence
+    # The first prompt is quoted as a whole; of a later one, at least the first sentence.
+    named = len(evidence.prompts) < 2 and not evidence.goes_on
     for sentence in sentences(text):
         about = cues(sentence)
         if "rejected" in about:
@@ -274,8 +278,9 @@ def _conclude_deeds(evidence: _Evidence) -> None:
         act, text = state.act, state.text
         named = _named(act)
         if state.failed:
-            line = notable_line(text) or last_line(text)
-            what = f"{named} failed: {line}" if line else f"{named} failed"
+            why = [notable_line(text) or last_line(text), decisive_line(text)]
+            lines = [line for line in dict.fromkeys(why) if line and (line is why[0] or is_total(line))]
+            what = f"{named} failed: {'; '.join(lines)}" if lines else f"{named} failed"
             if age >= earlier and act.verb not in ("looked", "read"):
                 evidence.add("blocked", what, 1, order=state.order)
             else:
@@ -406,13 +411,16 @@ def _goal(evidence: _Evidence, request: SummaryRequest, before: Sections, counte
     if not first and prompts:
         first = quotation(prompts[0], request.max_tokens // 6, counter)
     goal = [_Finding("goal", first, 0, -(10**9))] if first else []
-    left = request.max_tokens // 6
-    label = f"{LATEST_PROMPT} "
-    for place, sentence in enumerate(list(sentences(latest))[:3]):
-        text = f"- {label}{sentence}"
-        left -= counter(text + "\n")
-        if left < 0:
-            break
-        goal.append(_Finding("goal", text, 0, place))
-        label = ""
+    openings = [(f"{LATEST_PROMPT} ", latest)]
+    if not first and prompts:  # no room for both its ends and a marker
+        openings.insert(0, ("", prompts[0]))
+    for label, prompt in openings:
+        left = request.max_tokens // 6
+        for sentence in islice(sentences(prompt), 3):
+            text = f"- {label}{sentence}"
+            left -= counter(text + "\n")
+            if left < 0:
+                break
+            goal.append(_Finding("goal", text, 0, len(goal)))
+            label = ""
     return goal

@@ -22,8 +22,8 @@ How it works
     A quotation can be true and still lie: "push to main" occurs in "never push
     to main".  So an occurrence does not count when a negation stands closely
     before it in its sentence, when it is the beginning of a question, when it
-    begins or ends inside a word, or when it is one or two words out of a
-    longer sentence.  What is wrongly moved by that is still in the summary,
+    begins or ends inside a word, or when it is a word or two out of a longer
+    sentence.  What is wrongly moved by that is still in the summary,
     with its source; what is wrongly left would be an order.
 
     There is no Unicode normalisation here: it costs quadratic time on hostile
@@ -66,6 +66,7 @@ LATEST_PROMPT: Final = "Latest prompt:"
 """May stand before a quotation in *goal*."""
 
 _FIRST_PROMPT_TOKENS: Final = 500
+_UNDIVIDED: Final = "\u2e80"  # from here on, scripts that do not put spaces between words
 _MOST_OCCURRENCES: Final = 200  # of one item in the texts it is looked for
 
 
@@ -132,18 +133,20 @@ def _occurs(needle: str, haystack: str) -> bool:
     if not needle:
         return False
     at = -1
-    short = needle.count(" ") < 2
+    # A word or two out of a sentence prove nothing, and where words are not
+    # divided nothing tells how many they are: these must be all that was said.
+    whole = needle.count(" ") < 2 or needle[0] >= _UNDIVIDED
     for _ in range(_MOST_OCCURRENCES):
         at = haystack.find(needle, at + 1)
         if at < 0:
             return False
         stop = at + len(needle)
-        left = re.split(r"[.!?;…\n\x00]", haystack[max(at - 60, 0) : at])[-1].lstrip()
+        left = re.split(r"[.!?;…\n\x00。！？；，、]", haystack[max(at - 60, 0) : at])[-1].lstrip()
         right = haystack[stop : stop + 1]
-        if _inside_a_word(left[-1:], needle[0]) or _inside_a_word(needle[-1], right) or right == "?":
+        if _inside_a_word(left[-1:], needle[0]) or _inside_a_word(needle[-1], right) or right in ("?", "？"):
             continue
-        if short and (left.strip("\"'-*•>() ") or right not in ("", "\n", "\x00", *".!;,…\"')(")):
-            continue  # one or two words prove nothing unless they are all that was said
+        if whole and (left.strip("\"'-*•>() ") or right not in ("", "\n", "\x00", *".!;,…\"')(。！；，、")):
+            continue
         if not _negation().search(left):
             return True
     return False
@@ -151,7 +154,7 @@ def _occurs(needle: str, haystack: str) -> bool:
 
 def _inside_a_word(left: str, right: str) -> bool:
     """Whether a word goes on between the two characters; scripts without spaces have no word boundaries."""
-    return left.isalnum() and right.isalnum() and left < "\u2e80" and right < "\u2e80"
+    return left.isalnum() and right.isalnum() and left < _UNDIVIDED and right < _UNDIVIDED
 
 
 def with_proven_words(

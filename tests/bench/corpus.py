@@ -28,7 +28,7 @@ def large_body(count: int, dialect: str = "anthropic", *, seed: int = 7) -> dict
         for _ in range(draw.randint(2, 9)):
             number += 1
             messages += _step(draw, f"toolu_{number:08d}", dialect)
-        messages.append({"role": "assistant", "content": _text(draw, 3)})
+        messages.append({"role": "assistant", "content": _text(draw, 2)})
     return {"model": "m", "max_tokens": 1_000, "messages": messages[:count]}
 
 
@@ -37,7 +37,7 @@ def _text(draw: random.Random, lines: int) -> str:
 
 
 def _step(draw: random.Random, name: str, dialect: str) -> list[dict[str, Any]]:
-    said, answer = _text(draw, 1), _text(draw, 8)
+    said, answer = _text(draw, 1), _text(draw, 6)
     arguments = {"path": f"src/{name}.py", "limit": draw.randint(1, 500)}
     if dialect == "anthropic":
         call = {"type": "tool_use", "id": name, "name": "read", "input": arguments}

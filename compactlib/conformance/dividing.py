@@ -1,0 +1,233 @@
+"""
+Steps, turns, the frontier and the legal cuts, a second time.
+
+What this is
+    The division of a conversation as the checks see it, written from the laws
+    over plain units.  It is obvious rather than fast: where the engine makes
+    one clever pass, this looks back from each result and tries each cut.
+
+Rules it obeys
+    * Laws L2 to L5, word for word; see the functions.
+    * Whether a person or a program wrote a user message cannot always be told
+      from the wire.  Where nobody stated it and the text does not make it
+      plain, the kind is ``None``, and whoever depends on it does not know.
+
+What is not here
+    What was done to the conversation (`evidence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from attrs import frozen
+
+from ..model import Json
+from .record import Origin
+from .units import Unit
+
+__all__ = ["Cut", "Parts", "choose", "divide", "legal_cuts"]
+
+_DOUBTFUL: Final = ("<", "[", "caveat:", "attached ", "tool result", "this session is being continued", "this is file ")
+
+
+@frozen
+class Parts:
+    """
+    How a conversation divides.
+
+    Attributes:
+        kinds: what each unit is, ``None`` where nobody can tell.
+        spans: (start, stop): nothing may begin after *start* up to and including *stop*.
+        starts: where a turn or a step begins.
+        steps: (start, stop), half-open.
+        pending, dangling: units and ids of unanswered calls.
+    """
+
+    kinds: tuple[Origin | None, ...]
+    spans: tuple[tuple[int, int], ...]
+    starts: tuple[int, ...]
+    steps: tuple[tuple[int, int], ...]
+    pending: tuple[tuple[int, str], ...]
+    dangling: tuple[tuple[int, str], ...]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether every unit's kind is known."""
+        return None not in self.kinds
+
+    @property
+    def current_turn(self) -> int:
+        """The last prompt that begins a turn, else the first start."""
+        prompts = [at for at in self.starts if self.kinds[at] == "prompt"]
+        return prompts[-1] if prompts else self.starts[0] if self.starts else len(self.kinds)
+
+    def prompt_of(self, at: int) -> int | None:
+        """The prompt of the turn in which *at* lies."""
+        return max((start for start in self.starts if start < at and self.kinds[start] == "prompt"), default=None)
+
+
+def divide(units: Sequence[Unit]) -> Parts:
+    """Say what each unit is, and where turns and steps begin."""
+    kinds = tuple(_kind(units, at) for at in range(len(units)))
+    answered, unanswered = _pair(units, kinds)
+    spans = answered + _attached(kinds) + _called_by(units)
+    starts = tuple(at for at, kind in enumerate(kinds) if kind in ("model", "prompt") and not _inside(at, spans))
+    ends = (*starts[1:], len(units))
+    steps = tuple((at, end) for at, end in zip(starts, ends, strict=False) if kinds[at] == "model")
+    last = max((at for at, kind in enumerate(kinds) if kind == "model"), default=-1)
+    live = all(kinds[at] in ("attachment", "harness", "system") or _is_answer(units[at]) for at in range(last + 1, len(units)))
+    pending = tuple(call for call in unanswered if live and call[0] == last)
+    return Parts(kinds, spans, starts, steps, pending, tuple(call for call in unanswered if call not in pending))
+
+
+def _inside(at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start < at <= stop for start, stop in spans)
+
+
+def _is_answer(unit: Unit) -> bool:
+    """Results, and beside them nothing that a person may have written."""
+    return any(block.kind == "result" for block in unit.blocks) and not any(
+        block.kind == "text" and not block.text.startswith("<system-reminder>") for block in unit.blocks
+    )
+
+
+def _kind(units: Sequence[Unit], at: int) -> Origin | None:
+    """What a unit is: as stated, else as its role and its blocks prove."""
+    unit = units[at]
+    if unit.kind is not None:
+        return unit.kind
+    if unit.role == "system":
+        return "system"
+    if unit.role == "model":
+        return "model"
+    if any(block.kind == "result" for block in unit.blocks):
+        return "result"
+    if unit.role != "user":
+        return None
+    words = [block.text.strip().lower() for block in unit.blocks if block.kind == "text"]
+    if not any(words) or any(word.startswith(_DOUBTFUL) for word in words):
+        return None
+    after_results = at > 0 and any(block.kind == "result" for block in units[at - 1].blocks)
+    return None if after_results and unit.of_kind("media") else "prompt"
+
+
+def _pair(
+    units: Sequence[Unit], kinds: Sequence[Origin | None]
+) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, str], ...]]:
+    """
+    (call, result) for each answered call, and the unanswered calls.
+
+    A result answers the nearest earlier unanswered call with its id, but none
+    that the model has gone on from after a person spoke.
+    """
+    open_calls = [(at, block.id) for at, unit in enumerate(units) for block in unit.blocks if block.kind == "call"]
+    pairs = []
+    for at, unit in enumerate(units):
+        for result in unit.blocks:
+            if result.kind != "result":
+                continue
+            spoken = False
+            for back in range(at - 1, -1, -1):
+                if kinds[back] == "prompt":
+                    spoken = True
+                if kinds[back] != "model":
+                    continue
+                if (back, result.id) in open_calls:
+                    open_calls.remove((back, result.id))
+                    pairs.append((back, at))
+                    break
+                if spoken:
+                    break
+    return tuple(pairs), tuple(open_calls)
+
+
+def _attached(kinds: Sequence[Origin | None]) -> tuple[tuple[int, int], ...]:
+    """(result, attachment): an attachment belongs to the last result before it, whatever stands between."""
+    spans = []
+    for at, kind in enumerate(kinds):
+        if kind != "attachment":
+            continue
+        results = [back for back in range(at) if kinds[back] == "result"]
+        if results and "prompt" not in kinds[results[-1] : at]:
+            spans.append((results[-1], at))
+    return tuple(spans)
+
+
+def _called_by(units: Sequence[Unit]) -> tuple[tuple[int, int], ...]:
+    """(message of a server tool, message of a call that it made)."""
+    servers = {block.id: at for at, unit in enumerate(units) for block in unit.blocks if block.kind == "other" and block.id}
+    calls = [(at, block.caller) for at, unit in enumerate(units) for block in unit.blocks if block.caller]
+    return tuple((servers[caller], at) for at, caller in calls if caller in servers and servers[caller] < at)
+
+
+# --- Cuts ------------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Cut:
+    """A place where the tail may begin, with the size of what is kept."""
+
+    at: int
+    kind: str
+    prompt: int | None
+    tokens: int
+
+
+def legal_cuts(units: Sequence[Unit], parts: Parts, sizes: Sequence[int], body: Json, dialect: str) -> list[Cut] | None:
+    """
+    Every legal cut by law L3, or ``None`` where something makes them hard to tell: a tool loaded
+    in the conversation, a citation by number, a message of unknown kind.
+    """
+    blocks = [block.raw for unit in units for block in unit.blocks]
+    if not parts.is_clear or any('"tool_reference"' in raw or '"document_index"' in raw or '"tool_addition"' in raw for raw in blocks):
+        return None
+    compacted = max((at for at, unit in enumerate(units) if any(map(_is_compaction, unit.of_kind("other")))), default=-1)
+    first = parts.starts[0] if parts.starts else len(units)
+    sealed = dialect == "anthropic" and _wants_thinking(units, parts, body)
+    cuts = []
+    for at in parts.starts:
+        if at <= compacted:
+            continue
+        if parts.kinds[at] == "prompt":
+            if at > first:
+                cuts.append(Cut(at, "turn", None, sum(sizes[at:])))
+        elif at >= max(first, 1):
+            opens = bool(units[at].blocks) and units[at].blocks[0].kind == "reasoning"
+            if opens or not sealed or at < parts.current_turn:
+                prompt = parts.prompt_of(at)
+                cuts.append(Cut(at, "step", prompt, sum(sizes[at:]) + (0 if prompt is None else sizes[prompt])))
+    return cuts
+
+
+def _is_compaction(block: Any) -> bool:
+    return '"type": "compaction"' in block.raw and '"content": null' not in block.raw
+
+
+def _wants_thinking(units: Sequence[Unit], parts: Parts, body: Json) -> bool:
+    """Rule A-THINK-01: while the model thinks, what is kept of the current turn begins with thinking."""
+    setting = body.get("thinking") if isinstance(body, dict) else None
+    if isinstance(setting, dict):
+        return setting.get("type") == "enabled"
+    return not isinstance(body, dict) and any(unit.of_kind("reasoning") for unit in units[parts.current_turn :])
+
+
+def choose(cuts: Sequence[Cut], *, limit_tokens: int, step_cuts: bool = True) -> Cut | None:
+    """
+    The cut that law L3 prescribes, by trying all.
+
+    (1) among turn cuts whose tail fits, the longest tail; (2) if there is
+    none, or its tail is below a quarter of the limit and a step cut gives a
+    longer one that fits together with its prompt, that; (3) if nothing fits,
+    the cut with the shortest tail.  Ties: the smaller index.
+    """
+    turns = [cut for cut in cuts if cut.kind == "turn"]
+    steps = [cut for cut in cuts if cut.kind == "step" and step_cuts]
+    turn = max((cut for cut in turns if cut.tokens <= limit_tokens), key=lambda cut: (cut.tokens, -cut.at), default=None)
+    step = max((cut for cut in steps if cut.tokens <= limit_tokens), key=lambda cut: (cut.tokens, -cut.at), default=None)
+    if turn is not None and (turn.tokens >= limit_tokens // 4 or step is None or step.tokens <= turn.tokens):
+        return turn
+    if step is not None:
+        return step
+    return min(turns + steps, key=lambda cut: (cut.tokens, cut.at), default=None)

@@ -1,0 +1,158 @@
+"""
+What the record of one compaction shows, worked out once for all checks.
+
+What this is
+    `evidence` reads both bodies of a record and finds out where each piece of
+    the output came from.
+
+Rules it obeys
+    * It believes bytes, not claims: a message was kept if its bytes are in the
+      output.  The compactor's own word counts only for what cannot be seen.
+
+How it works
+    The tail is what both bodies have in common at their end.  What stands
+    before it in the output is told by kind (summary, pin, reminder) or else
+    looked up among the messages of the input, from the end.  What is left is
+    new, and is looked at block by block.
+
+What is not here
+    Whether any of it is right (`checks`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from attrs import frozen
+
+from .dividing import Parts, divide
+from .record import Exchange, Record
+from .units import Block, Summary, Unit, read, read_summary
+
+__all__ = ["Evidence", "evidence"]
+
+
+@frozen
+class Evidence:
+    """
+    What a record shows.
+
+    Attributes:
+        before, after: the units of both bodies.
+        parts: how the input divides.
+        came_from: for each unit of the output the unit of the input it is, or ``None``.
+        kept: the units of the input that are in the output.
+        cut: the unit of the input at which the common tail begins; its length if there is none.
+        head: how many units of the output stand before that tail.
+        summaries: units of the output that are a summary.
+        summary: the text of the first of them.
+        read: the same taken apart, if it has our header.
+        previous: the summary in the head of the input, if there is one.
+    """
+
+    before: tuple[Unit, ...]
+    after: tuple[Unit, ...]
+    parts: Parts
+    came_from: tuple[int | None, ...]
+    kept: frozenset[int]
+    cut: int
+    head: int
+    summaries: tuple[int, ...]
+    summary: str
+    read: Summary | None
+    previous: Summary | None
+
+    @property
+    def new(self) -> tuple[tuple[int, Block], ...]:
+        """(unit, block) for what stands in the output and was no message of the input."""
+        return tuple(
+            (at, block) for at, unit in enumerate(self.after) if self.came_from[at] is None for block in unit.blocks
+        )
+
+    def is_new_text(self, at: int) -> bool:
+        """Whether a unit of the output is a summary, a pin or a reminder."""
+        return self.after[at].kind in ("summary", "pin", "reminder")
+
+    def position(self, index: int) -> int:
+        """The last unit of the input with this index on the wire."""
+        return max((at for at, unit in enumerate(self.before) if unit.index == index), default=len(self.before))
+
+
+@lru_cache(maxsize=4)
+def evidence(record: Record) -> Evidence:
+    """What *record* shows."""
+    before = read(record.before, record.kinds)
+    after = read(record.after, record.made_kinds)
+    parts = divide(before)
+    tail = _common_tail(before, after)
+    came_from = _trace(before, after, tail)
+    summaries = tuple(at for at, unit in enumerate(after) if unit.kind == "summary" and came_from[at] is None)
+    words = [block.text for at in summaries[:1] for block in after[at].blocks if block.kind == "text"]
+    summary = words[0] if words else ""
+    return Evidence(
+        before,
+        after,
+        parts,
+        came_from,
+        frozenset(at for at in came_from if at is not None),
+        len(before) - tail,
+        len(after) - tail,
+        summaries,
+        summary,
+        read_summary(summary),
+        _previous(before),
+    )
+
+
+def _same(one: Unit, other: Unit) -> bool:
+    """Byte for byte; a unit that was fused into a head has only its blocks to be compared."""
+    if one.raw and other.raw:
+        return one.raw == other.raw
+    return one.role == other.role and one.raws == other.raws
+
+
+def _common_tail(before: tuple[Unit, ...], after: tuple[Unit, ...]) -> int:
+    count = 0
+    for one, other in zip(reversed(before), reversed(after), strict=False):
+        if not _same(one, other) or other.kind in ("summary", "pin", "reminder"):
+            break
+        count += 1
+    return count
+
+
+def _trace(before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int) -> tuple[int | None, ...]:
+    """Where each unit of the output comes from: the tail one by one, the rest in order from the end, then anywhere."""
+    came_from: list[int | None] = [None] * len(after)
+    shift = len(before) - len(after)
+    for at in range(len(after) - tail, len(after)):
+        came_from[at] = at + shift
+    bound = len(before) - tail
+    head = [at for at in reversed(range(len(after) - tail)) if after[at].kind not in ("summary", "pin", "reminder")]
+    for at in head:
+        found = next((back for back in range(bound - 1, -1, -1) if _same(before[back], after[at])), None)
+        if found is not None:
+            came_from[at] = bound = found
+    taken = set(came_from)
+    for at in head:
+        if came_from[at] is None:
+            found = next((back for back, unit in enumerate(before) if back not in taken and _same(unit, after[at])), None)
+            came_from[at] = found
+            taken.add(found)
+    return tuple(came_from)
+
+
+def _previous(before: tuple[Unit, ...]) -> Summary | None:
+    for unit in before:
+        if unit.role == "model":
+            break
+        if unit.kind == "summary":
+            return read_summary(unit.blocks[0].text) or Summary(unit.text, 0, 0, 0, under_way=False, rest="")
+    return None
+
+
+def last_replies(record: Record) -> list[Exchange]:
+    """The last exchange about each part: the one that counts."""
+    last: dict[int, Exchange] = {}
+    for exchange in record.exchanges or ():
+        last[exchange.part] = exchange
+    return list(last.values())

@@ -1,0 +1,216 @@
+"""
+Checks of the laws of the protocol: L1 to L5, and L26.
+
+Each function looks at one record and yields what is wrong with it.  The
+validator is the judge for L1; everything else is worked out here from the
+wire.  Only a compaction can break these laws: if nothing was done, `untouched`
+(law L6) has the word.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from ..errors import WireError
+from ..model import Json
+from .dividing import choose, legal_cuts
+from .evidence import Evidence, evidence
+from .findings import Finding, broken, unknown
+from .record import Record
+from .units import Unit
+
+__all__ = ["boundaries", "frontier", "seals", "system_untouched", "validity", "whole_steps"]
+
+
+# --- L1 --------------------------------------------------------------------------------------------------------------
+
+
+def validity(record: Record) -> Iterator[Finding]:
+    """VALID-1: no violation of level error or warning that the same rule did not have in the same message before."""
+    if record.outcome != "compacted":
+        return
+    seen = evidence(record)
+    mode: Literal["history", "request"] = "history" if seen.parts.pending else "request"
+    try:
+        after = _violations(record.after, record.dialect, mode)
+        before = Counter(_violations(record.before, record.dialect, mode))
+    except WireError as error:
+        yield from broken("VALID-1", f"the output cannot even be read: {error}")
+        return
+    for rule, index in after:
+        sources = {seen.before[back].index for back in _sources(seen, index)} | ({None} if index is None else set())
+        match = next(((rule, source) for source in sources if before[rule, source] > 0), None)
+        if match is None:
+            yield from broken("VALID-1", f"message {index} of the output breaks {rule}, which none of the input did there")
+        else:
+            before[match] -= 1
+
+
+def _violations(body: Json, dialect: str, mode: Literal["history", "request"]) -> list[tuple[str, int | None]]:
+    from ..dialects import parse
+    from ..protocol.validator import check
+
+    return [(found.rule, found.index) for found in check(parse(body, dialect=dialect), mode=mode) if found.level != "info"]
+
+
+def _sources(seen: Evidence, index: int | None) -> list[int]:
+    found = (seen.came_from[at] for at, unit in enumerate(seen.after) if unit.index == index)
+    return [back for back in found if back is not None]
+
+
+# --- L2 --------------------------------------------------------------------------------------------------------------
+
+
+def whole_steps(record: Record) -> Iterator[Finding]:
+    """STEP-1: a step is kept or dropped whole."""
+    if record.outcome != "compacted":
+        return
+    seen = evidence(record)
+    for start, stop in seen.parts.steps:
+        if any('"type": "compaction"' in block.raw for block in seen.before[start].blocks):
+            continue  # nobody but the provider can read it, so it stays whatever becomes of its step
+        members = {at for at in range(start, stop) if seen.parts.kinds[at] not in ("system", "harness", "reminder", "pin")}
+        kept = members & seen.kept
+        if kept and kept != members:
+            lost = ", ".join(str(seen.before[at].index) for at in sorted(members - kept))
+            yield from broken("STEP-1", f"of the step at {seen.before[start].index} the messages {lost} are gone and others are there")
+
+
+# --- L3 --------------------------------------------------------------------------------------------------------------
+
+
+def boundaries(record: Record) -> Iterator[Finding]:
+    """CUT-1 the tail begins with a turn or a step; CUT-2 with its prompt kept; CUT-3 and it is the right one."""
+    if record.outcome != "compacted":
+        return
+    seen = evidence(record)
+    parts = seen.parts
+    cut = seen.cut if record.cut is None else next((at for at, unit in enumerate(seen.before) if unit.index == record.cut), -1)
+    if not 0 <= cut < len(seen.before):
+        yield from broken("CUT-1", "nothing of the conversation's end was kept: the end is no cut")
+        return
+    kind, index = parts.kinds[cut], seen.before[cut].index
+    if cut not in parts.starts:
+        if kind is None or not parts.is_clear:
+            yield from unknown("CUT-1", f"message {index}, where the tail begins, may or may not be a prompt")
+        else:
+            yield from broken("CUT-1", f"the tail begins at message {index}, which is a {kind} and begins nothing")
+        return
+    if record.cut is not None and kind == "prompt" and cut == parts.starts[0]:
+        yield from broken("CUT-1", f"the cut at {index} has no history before it")
+    yield from _kept_prompt(record, seen, cut)
+    yield from _choice(record, seen, cut)
+
+
+def _kept_prompt(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
+    parts = seen.parts
+    if parts.kinds[cut] == "prompt":
+        return
+    prompt = parts.prompt_of(cut)
+    if not parts.is_clear:
+        yield from unknown("CUT-2", "some message may or may not be the prompt of the turn that was cut")
+    elif prompt is not None and prompt not in seen.kept:
+        yield from broken("CUT-2", f"the turn was cut at {seen.before[cut].index} and its prompt, {seen.before[prompt].index}, is gone")
+    elif prompt is not None and record.cut is not None:
+        place = seen.came_from.index(prompt)
+        if place != seen.head + (cut - seen.cut) - 1:
+            yield from broken("CUT-2", f"the prompt {seen.before[prompt].index} does not stand directly before the tail")
+
+
+def _choice(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
+    limit, sizes = record.limits.tail, record.sizes
+    if limit is None or sizes is None or record.cut is None:
+        return
+    cuts = legal_cuts(seen.before, seen.parts, sizes, record.before, record.dialect) if len(sizes) == len(seen.before) else None
+    if cuts is None:
+        yield from unknown("CUT-3", "not every message is of known kind and size")
+        return
+    best = choose(cuts, limit_tokens=limit, step_cuts=record.limits.step_cuts)
+    if best is None or best.at != cut:
+        right = "there is none" if best is None else f"{best.kind} cut {seen.before[best.at].index} of {best.tokens} tokens is right"
+        yield from broken("CUT-3", f"cut at {record.cut} with {limit} tokens allowed: {right}")
+    elif record.kept_prompt != (None if best.prompt is None else seen.before[best.prompt].index):
+        yield from broken("CUT-3", f"the compactor says that it kept prompt {record.kept_prompt}")
+
+
+# --- L4 --------------------------------------------------------------------------------------------------------------
+
+
+def frontier(record: Record) -> Iterator[Finding]:
+    """LIVE-1: the step of a pending call is in the tail; LIVE-2: a dangling call stops nothing, and is counted."""
+    seen = evidence(record)
+    parts = seen.parts
+    if record.outcome == "compacted" and parts.pending and seen.cut > parts.pending[0][0]:
+        yield from broken("LIVE-1", f"message {seen.before[parts.pending[0][0]].index} has pending calls and is not in the tail")
+    if record.reason == "no-legal-cut" and parts.dangling:
+        cuts = legal_cuts(seen.before, parts, [0] * len(seen.before), record.before, record.dialect)
+        if cuts is None:
+            yield from unknown("LIVE-2", "some message is of unknown kind")
+        elif any(cut.kind == "turn" or record.limits.step_cuts for cut in cuts):
+            yield from broken("LIVE-2", f"refused for want of a cut, and {seen.before[cuts[0].at].index} is one")
+    if record.outcome == "compacted" and record.dangling is not None and parts.is_clear:
+        dropped = sum(at < seen.cut for at, _ in parts.dangling)
+        if dropped != record.dangling and record.cut == (seen.before[seen.cut].index if seen.cut < len(seen.before) else None):
+            yield from broken("LIVE-2", f"{dropped} dangling calls were dropped and {record.dangling} are reported")
+
+
+# --- L5 --------------------------------------------------------------------------------------------------------------
+
+
+def seals(record: Record) -> Iterator[Finding]:
+    """SEAL-1: reasoning is kept byte for byte in its place or dropped with its step; the current turn is whole."""
+    if record.outcome != "compacted":
+        return
+    seen = evidence(record)
+    known = {block.raw for unit in seen.before for block in unit.of_kind("reasoning")}
+    current = seen.parts.current_turn
+    for at, unit in enumerate(seen.after):
+        if seen.came_from[at] is not None:
+            continue
+        if any(block.raw not in known for block in unit.of_kind("reasoning")):
+            yield from broken("SEAL-1", f"message {unit.index} of the output holds reasoning that the model did not write so")
+            continue
+        twin = _twin(unit, seen.before) if unit.role == "model" else None
+        if twin is not None and (twin >= current or unit.of_kind("reasoning")) and seen.before[twin].of_kind("reasoning"):
+            yield from broken("SEAL-1", f"message {seen.before[twin].index} was sealed and has been altered")
+    sealed = [at for at in range(current, len(seen.before)) if seen.before[at].of_kind("reasoning")]
+    models = [at for at in range(current, len(seen.before)) if seen.parts.kinds[at] == "model"]
+    kept = [at for at in models if at in seen.kept]
+    if sealed and kept and kept != models[len(models) - len(kept) :]:
+        yield from broken("SEAL-1", "what was kept of the current turn is not its end")
+
+
+def _twin(unit: Unit, before: Sequence[Unit]) -> int | None:
+    """The message of the input that *unit* was made of: the same calls, or the same words."""
+
+    def rest(one: Unit) -> set[str]:
+        return {block.id or block.raw for block in one.blocks if block.kind != "reasoning"}
+
+    mine = rest(unit)
+    return next((at for at, one in enumerate(before) if one.role == "model" and mine and mine & rest(one)), None)
+
+
+# --- L26 -------------------------------------------------------------------------------------------------------------
+
+
+def system_untouched(record: Record) -> Iterator[Finding]:
+    """SYSTEM-1: what stands around the messages is as it was; SYSTEM-2: system messages stay, in order, first."""
+    if record.outcome != "compacted":
+        return
+    if json.dumps(_around(record.before)) != json.dumps(_around(record.after)):
+        yield from broken("SYSTEM-1", "the fields around the messages, system text and tools among them, have changed")
+    seen = evidence(record)
+    before = [unit.raw for unit in seen.before if unit.role == "system"]
+    after = [unit.raw for unit in seen.after if unit.role == "system"]
+    first = sum(unit.role == "system" for unit in seen.before[: seen.cut])
+    if before != after:
+        yield from broken("SYSTEM-2", f"the input has {len(before)} system messages, and the output does not have the same")
+    elif any(unit.role != "system" for unit in seen.after[:first]):
+        yield from broken("SYSTEM-2", "something stands in front of the system messages")
+
+
+def _around(body: Json) -> Json:
+    return [(key, value) for key, value in body.items() if key != "messages"] if isinstance(body, dict) else None

@@ -1,0 +1,163 @@
+"""
+The record of one compaction, as a judge needs it.
+
+What this is
+    `Record`: what went in and what came out, on the wire, and whatever else is
+    known of how it was done.  `running.observe` makes one of any compactor
+    with the signature of `compactlib.compact`; the author of another one fills
+    in what is known, and `shorthand.expand_record` makes one from a few lines
+    of JSON.
+
+Rules it obeys
+    * Only wire bodies, texts and numbers: no value of the engine under test.
+      What the compactor says of itself (outcome, reason, cut) stands beside
+      what was measured by others.
+    * What is not known is ``None``.  A check that needs it has no opinion.
+
+What is not here
+    Judging (`checks`), and the append-only log of a live session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Literal, TypeAlias
+
+from attrs import frozen
+
+from ..model import Json
+
+__all__ = ["Exchange", "Limits", "Origin", "Record"]
+
+Origin: TypeAlias = Literal[
+    "prompt", "model", "result", "attachment", "harness", "system", "summary", "pin", "reminder"
+]
+"""What a message is, where somebody said so."""
+
+
+@frozen(kw_only=True)
+class Exchange:
+    """
+    One question to the summariser, and its reply.
+
+    Attributes:
+        text: everything it was shown besides its instructions.
+        instructions: its system text.
+        previous: the summary it was asked to bring up to date, ``""`` if none.
+        part, parts, attempt: counted from 1; a long transcript is shown in parts.
+        reply: the text of the reply, ``None`` if there was none.
+        stop: why the reply ended; ``end`` and its like are normal.
+        tool_calls: how many tools it called.
+        error: what was raised instead of a reply.
+    """
+
+    text: str
+    instructions: str = ""
+    previous: str = ""
+    part: int = 1
+    parts: int = 1
+    attempt: int = 1
+    reply: str | None = None
+    stop: str = "end"
+    tool_calls: int = 0
+    error: str | None = None
+
+
+@frozen(kw_only=True)
+class Limits:
+    """
+    The sizes that a compaction had to keep to, in tokens; ``None`` where nobody said.
+
+    Attributes:
+        budget: what a request may hold.
+        trigger: the size above which something is to be done.
+        target: the size to reach.
+        tail: the largest tail, the kept prompt of a step cut included.
+        room: what the target leaves for messages.
+        summary: the largest summary.
+        min_gain: what has to be saved at least.
+        step_cuts: whether a turn may be cut between its steps.
+    """
+
+    budget: int | None = None
+    trigger: int | None = None
+    target: int | None = None
+    tail: int | None = None
+    room: int | None = None
+    summary: int | None = None
+    min_gain: int | None = None
+    step_cuts: bool = True
+
+
+@frozen(kw_only=True, eq=False)
+class Record:
+    """
+    One compaction.
+
+    Attributes:
+        dialect: of both bodies.
+        before, after: request bodies or lists of messages; the same if nothing was done.
+        outcome: what the compactor says it did.
+        reason: and why; ``""`` if it does not say.
+        when: ``now`` if a person asked, ``auto`` if the trigger decides.
+        limits: the sizes.
+        cut, kept_prompt: the index where the tail begins, and that of the
+            prompt kept before it, if the compactor says so.
+        over_by_tokens, irreducible_tokens, fits: what it says about a result above the target.
+        dangling: how many dangling calls it says it dropped.
+        kinds, made_kinds: what the messages of *before* and *after* are, by index.
+        sizes, made_sizes: their tokens, those of a fused head taken apart.
+        before_tokens, after_tokens: whole requests, measured, not as claimed.
+        summary_tokens: size of the summary's text, measured.
+        pins: (message, block) of *before* that were to survive.
+        pinned_tokens: their size.
+        reminders: texts that were to be put back.
+        exchanges: with the summariser, in order.
+        headings: of the sections that a reply has to have, if the compactor has such.
+        known_headings: all that a summary may have.
+        same_object: whether an unchanged conversation came back as the same object.
+        same_tail: whether the messages of the tail are the same objects.
+        mutated: whether what was passed in was changed.
+        repeated: `digest` of a second run of the same.
+        again: outcome of compacting the result at once, and whether the same object came back.
+    """
+
+    dialect: str
+    before: Json
+    after: Json
+    outcome: Literal["compacted", "unchanged", "refused"]
+    reason: str = ""
+    when: Literal["auto", "now"] = "auto"
+    limits: Limits = Limits()
+    cut: int | None = None
+    kept_prompt: int | None = None
+    over_by_tokens: int | None = None
+    irreducible_tokens: int | None = None
+    fits: bool | None = None
+    dangling: int | None = None
+    kinds: tuple[Origin | None, ...] | None = None
+    made_kinds: tuple[Origin | None, ...] | None = None
+    sizes: tuple[int, ...] | None = None
+    made_sizes: tuple[int, ...] | None = None
+    before_tokens: int | None = None
+    after_tokens: int | None = None
+    summary_tokens: int | None = None
+    pins: tuple[tuple[int, int], ...] = ()
+    pinned_tokens: int | None = None
+    reminders: tuple[str, ...] = ()
+    exchanges: tuple[Exchange, ...] | None = None
+    headings: tuple[str, ...] | None = None
+    known_headings: tuple[str, ...] | None = None
+    same_object: bool | None = None
+    same_tail: bool | None = None
+    mutated: bool | None = None
+    repeated: str | None = None
+    again: tuple[str, bool] | None = None
+
+    @property
+    def digest(self) -> str:
+        """What law L16 compares: outcome, output, and every request."""
+        asked = [(exchange.instructions, exchange.text, exchange.attempt) for exchange in self.exchanges or ()]
+        said: list[Any] = [self.outcome, self.reason, self.cut, self.kept_prompt, self.after, asked]
+        return hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).hexdigest()
