@@ -202,7 +202,7 @@ def test_a_result_that_is_not_smaller_is_not_applied() -> None:
     messages = [*turn(0, size=230), *(message for number in range(1, 4) for message in turn(number))]
     conversation = cl.parse(messages, dialect="anthropic")
     policy = cl.Policy(
-        window_tokens=4_000, reserve_tokens=0, counter=by_words, tail_tokens=1_100, summariser_window_tokens=100_000
+        window_tokens=4_000, reserve_tokens=0, counter=by_words, tail_tokens=1_200, summariser_window_tokens=100_000
     )
     outcome = cl.compact(conversation, policy, summarise=lambda request: BODY + words(240), when="now")
 
