@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import compactlib as cl
 from compactlib.budget import Policy, sizes
 
+from . import tables
+
 OVERHEADS = (lambda window: 0, lambda window: window // 50, lambda window: window // 10, lambda window: window // 5)
 WINDOWS = sorted({*range(4_000, 2_000_001, 997), *range(4_000, 60_000, 101)})
 
@@ -131,3 +133,9 @@ def test_unknown_names_are_refused() -> None:
 def test_every_size_given_has_its_effect(settings: dict[str, int], field: str, expected: int) -> None:
     """What is accepted is used."""
     assert getattr(sizes(Policy(window_tokens=8_000, **settings), overhead_tokens=0), field) == expected
+
+
+@pytest.mark.parametrize("name", sorted(tables.TABLES))
+def test_the_tables_of_the_specification_are_what_the_code_says(name: str) -> None:
+    """Run ``python -m tests.tables`` after a change of the formulas, and say why in the log of changes."""
+    assert tables.place(name)[1] == tables.TABLES[name][1]()

@@ -68,7 +68,7 @@ def check(
     page = Page()
     for finding in found:
         _show(page, *finding)
-    said = ", ".join(count(counts[level], level) for level in _LEVELS if counts[level]) or "valid"
+    said = ", ".join(_counted(counts[level], level) for level in _LEVELS if counts[level]) or "valid"
     style = next((LEVEL_STYLES[level] for level in _LEVELS if counts[level]), "bold green")
     page.line((said, style), f": {count(messages, 'message')} ({'; '.join(dict.fromkeys(judged))})")
     return 0 if is_valid else 1
@@ -91,13 +91,18 @@ def _findings(source: Source, violations: tuple[Violation, ...]) -> list[tuple[S
 def _show(page: Page, source: Source, line: int, violation: Violation) -> None:
     level = (violation.level, LEVEL_STYLES[violation.level])
     page.line((f"{source.name}:{line}:", "bold"), " ", level, f" {violation.rule} {violation.message}")
-    rows: list[tuple[str, Piece]] = [("expected", violation.expected)]
+    rows: list[tuple[str, Piece]] = [("at", violation.pointer)] if violation.pointer else []
+    rows.append(("expected", violation.expected))
     rule = RULES.get(violation.rule)
     if rule is not None and rule.error:
         rows.append(("provider", (_filled(rule.error.partition("\n")[0], violation), "italic")))
     if violation.fix is not None:
         rows.append(("fix", violation.fix))
     page.table([((name, "dim"), text) for name, text in rows], indent="    ")
+
+
+def _counted(found: int, level: Level) -> str:
+    return f"{found} info" if level == "info" else count(found, level)
 
 
 def _filled(answer: str, violation: Violation) -> str:

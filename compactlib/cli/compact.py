@@ -13,23 +13,25 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 import click
+from rich.text import Text
 
 from ..budget import Policy
 from ..dialects import render
 from ..dialects.reading import dumps
 from ..driving import compact as run_compaction
-from ..model import Conversation, Json, Message, Origin
+from ..model import Json, Origin
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
+from ..tokens import Memo
 from .describing import spelled_out
 from .options import file_argument, format_option, input_option, window_options
-from .printing import Page, Piece, Segment, count, number, per_cent, print_json
+from .printing import Page, Piece, Segment, count, number, per_cent, print_json, shortened
 from .reading import Source, read_source, report_problems
-from .shares import STYLES, shares
+from .shares import KINDS, segments, shares
 
 __all__ = ["compact"]
 
@@ -38,7 +40,12 @@ _SAID: Final = {
     "below-trigger": "it is small enough already",
     "auto-off": "automatic compaction is switched off",
     "nothing-new": "it was compacted before, and nothing has come since",
+    "overhead-exceeds-threshold": "system prompt and tools alone leave no room for a conversation",
+    "irreducible": "what has to stay is as large as all of it",
+    "no-legal-cut": "there is no place where it may be cut",
+    "internal-invalid": "the result would break a rule of the provider",
 }
+"""Reasons, as one would say them."""
 
 
 @click.command()
@@ -80,9 +87,14 @@ def compact(
         print_json(_as_json(outcome))
     else:
         page = Page()
-        _show_outcome(page, source, outcome, policy, summariser)
+        _show_outcome(page, source, outcome, policy)
         if isinstance(outcome, Compacted):
-            _show_result(page, outcome, out, show=show)
+            _show_result(page, outcome, summariser)
+            if show:
+                _show_whole(page, outcome)
+            else:
+                _show_summary(page, outcome.summary)
+            page.line(f"written: {out}" if out is not None else "nothing was written; --out FILE writes the new conversation")
     return 0 if isinstance(outcome, Compacted) else 1
 
 
@@ -138,21 +150,122 @@ def _as_json(outcome: Outcome) -> Json:
     }
 
 
+# --- The account -----------------------------------------------------------------------------------------------------
+
+
 def _show_outcome(page: Page, source: Source, outcome: Outcome, policy: Policy) -> None:
-    """The headline, and before and after by kind."""
+    """What came of it, and before and after by kind."""
     transcript = source.transcript
     what = transcript.format if transcript.format == transcript.dialect else f"{transcript.format}, {transcript.dialect}"
-    page.line((source.name, "bold"), f"  {what}, {count(outcome.before.length, 'message')}")
+    page.line((source.name, "bold"), f"  {what}, {count(transcript.conversation.length, 'message')}")
     page.line()
+    before, after = number(outcome.before_tokens), number(outcome.after_tokens)
+    memo = Memo(policy.counter)
+    divided = [shares(transcript.conversation, memo)]
     match outcome:
         case Compacted():
-            page.line(
-                ("compacted", "bold green"),
-                f"  {number(outcome.before_tokens)} -> {number(outcome.after_tokens)} tokens",
-                f", {per_cent(outcome.after_tokens, outcome.before_tokens)} of what it was",
-            )
+            share = per_cent(outcome.after_tokens, outcome.before_tokens)
+            page.line(("compacted", "bold green"), f"  {before} -> {after} tokens, {share} of what it was")
+            divided.append(shares(outcome.conversation, memo))
         case Unchanged():
-            page.line(("unchanged", "bold yellow"), f"  {number(outcome.before_tokens)} tokens: {_SAID[outcome.reason]}")
+            page.line(("unchanged", "bold yellow"), f"  {before} tokens: {_SAID[outcome.reason]}")
         case Refused():
-            page.line(("refused", "bold red"), f"  {outcome.reason}: {outcome.why}")
+            page.line(("refused", "bold red"), f"  {before} tokens: {_SAID.get(outcome.reason, 'it could not be done')}")
+            page.line(f"  {outcome.reason}: {outcome.why}")
+        case _:
+            assert_never(outcome)
     page.line()
+    _show_bars(page, divided, policy.window_tokens)
+    _show_kinds(page, divided, policy.window_tokens)
+    if isinstance(outcome, Refused) and outcome.irreducible:
+        page.table([["what has to stay", _parts(outcome)]])
+        page.line()
+
+
+def _show_bars(page: Page, divided: list[dict[str, int]], window: int) -> None:
+    if not page.is_terminal:
+        return
+    longest = max(window, *(sum(found.values()) for found in divided))
+    for name, found in zip(("before", "after"), divided, strict=False):
+        page.line(f"  {name:<6}  ", page.bar(segments(found), of=longest, columns=page.width - 12))
+    page.line((f"  {'window':<6}  ", "dim"), page.bar([Segment(window, "bright_black")], of=longest, columns=page.width - 12))
+    page.line()
+
+
+def _show_kinds(page: Page, divided: list[dict[str, int]], window: int) -> None:
+    """Tokens by kind, and what they are of the window."""
+    heads: list[Piece] = ["tokens"]
+    for name in ("before", "after")[: len(divided)]:
+        heads += [name, "of window"]
+    rows: list[list[Piece | Text]] = [[(head, "dim") for head in heads]]
+    rows += [
+        [page.entry(kind, style), *_figures(divided, kind, window)]
+        for kind, style in KINDS.items()
+        if any(kind in found for found in divided)
+    ]
+    sums = [{"sum": sum(found.values())} for found in divided]
+    rows.append([("whole request", "bold"), *_figures(sums, "sum", window)])
+    page.table(rows, right=(1, 2, 3, 4))
+    page.line()
+
+
+def _figures(divided: list[dict[str, int]], kind: str, window: int) -> list[Piece]:
+    figures: list[Piece] = []
+    for found in divided:
+        tokens = found.get(kind, 0)
+        figures += [number(tokens), per_cent(tokens, window)] if tokens else ["-", ""]
+    return figures
+
+
+def _show_result(page: Page, outcome: Compacted, summariser: _Metered) -> None:
+    """Where it was cut and why, what went, and what it cost."""
+    report = outcome.report
+    kept = f"; its prompt, message {outcome.kept_prompt}, is kept" if outcome.kept_prompt is not None else ""
+    rows = [
+        ("cut", f"{report['cut']['kind']} cut at message {outcome.cut}{kept}"),
+        ("", str(report["cut"]["why"])),
+        *(("dropped", f"messages {part.start} to {part.stop - 1}, {number(part.tokens)} tokens") for part in outcome.dropped),
+        ("kept", f"{number(report['cut']['tail_tokens'])} tokens verbatim from message {outcome.cut} on"),
+    ]
+    if report["head"]["earlier_prompts"]:
+        rows.append(("", f"earlier prompts verbatim, {number(report['head']['earlier_prompts'])} tokens"))
+    stands_for = count(report["summary"]["replaced_messages"], "message")
+    before = " and the summary before it" if report["summary"]["had_previous"] else ""
+    rows.append(("summary", f"{number(report['summary']['tokens'])} tokens for {stands_for}{before}"))
+    target = number(report["sizes"]["target"])
+    if outcome.over_by_tokens:
+        fits = "it fits the budget" if outcome.fits else "it does not fit the budget"
+        rows.append(("target", f"{target} tokens, missed by {number(outcome.over_by_tokens)}; {fits}"))
+        rows.append(("", f"what has to stay: {_parts(outcome)}"))
+    else:
+        rows.append(("target", f"{target} tokens, met"))
+    work = f"{number(summariser.read_tokens)} tokens read in {count(summariser.requests, 'request')}"
+    rows.append(("cost", f"no model was called; extractive summariser, {work}, {number(summariser.written_tokens)} written"))
+    rows.append(("cache", f"the request differs from message {outcome.first_changed} on; a cached prefix ends there"))
+    page.table([((name, "bold"), said) for name, said in rows])
+    page.line()
+
+
+def _parts(outcome: Compacted | Refused) -> str:
+    return ", ".join(f"{part.name} {number(part.tokens)}" for part in outcome.irreducible)
+
+
+def _show_summary(page: Page, summary: str) -> None:
+    """The first lines of the summary."""
+    lines = summary.splitlines()
+    for line in lines[:_SUMMARY_LINES]:
+        page.line("  ", (shortened(line, page.width - 2), "bold" if line.startswith("#") else ""))
+    if len(lines) > _SUMMARY_LINES:
+        page.line((f"  … and {count(len(lines) - _SUMMARY_LINES, 'more line')}; --show prints all", "dim"))
+    page.line()
+
+
+def _show_whole(page: Page, outcome: Compacted) -> None:
+    """The new conversation, message by message."""
+    conversation = outcome.conversation
+    for position, message in enumerate(conversation.messages):
+        origin = f", {message.origin.value}" if isinstance(message.origin, Origin) else ""
+        page.line((f"--- message {conversation.wire_index(position)}: {message.role}{origin}", "bold"))
+        for block in message.blocks:
+            page.text(spelled_out(block))
+        page.line()

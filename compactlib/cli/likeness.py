@@ -40,6 +40,9 @@ _BANDS: Final = 16
 _FEWEST_WORDS: Final = 4
 _MOST_WORDS: Final = 2_000
 _WORD: Final = re.compile(r"\w{1,40}")
+_KEYWORDS: Final = frozenset({"name", "type", "required"})
+_MASK: Final = 2**32 - 1
+_SEED: Final = 7919
 _SPREAD: Final = 0x9E3779B1  # odd, so multiplying by it loses nothing modulo 2**32
 
 
@@ -85,8 +88,12 @@ def _bands(words: frozenset[str]) -> Iterator[tuple[int, int, int]]:
     """Pairs of minima; two sets share a pair with the square of the probability that two words are the same."""
     hashes = [zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in words]
     for band in range(_BANDS):
-        one, other = (min(((value ^ seed) * _SPREAD) & 0xFFFFFFFF for value in hashes) for seed in (band * 7919 + 1, band * 104729 + 2))
-        yield band, one, other
+        yield band, _least(hashes, 2 * band + 1), _least(hashes, 2 * band + 2)
+
+
+def _least(hashes: list[int], seed: int) -> int:
+    """The minimum under the hash function number *seed*."""
+    return min(((value ^ seed * _SEED) * _SPREAD) & _MASK for value in hashes)
 
 
 def _words(tool: Tool) -> frozenset[str]:
@@ -102,5 +109,6 @@ def _words(tool: Tool) -> frozenset[str]:
         elif isinstance(value, dict):
             if are_names:
                 said.update(key.lower() for key in value)
-            stack.extend((item, key == "properties") for key, item in value.items() if key not in ("name", "type", "required") or are_names)
+            below = value.items() if are_names else ((key, item) for key, item in value.items() if key not in _KEYWORDS)
+            stack.extend((item, key == "properties") for key, item in below)
     return frozenset(said)

@@ -46,10 +46,11 @@ LEVEL_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 @frozen
 class Segment:
-    """A stretch of a bar: how much, and in which style."""
+    """A stretch of a bar: how much, in which style, made of what."""
 
     size: int
     style: str
+    glyph: str = "█"
 
 
 class Page:
@@ -66,7 +67,7 @@ class Page:
         self.is_terminal = self._console.is_terminal
         self.width = max(20, min(self._console.width, 100))
 
-    def line(self, *pieces: Piece) -> None:
+    def line(self, *pieces: Piece | Text) -> None:
         """One line."""
         self._console.print(_joined(pieces))
 
@@ -120,9 +121,13 @@ class Page:
         for segment in segments:
             done += segment.size
             length = max(round(columns * min(done, of) / of) - drawn, 1 if segment.size else 0)
-            made.append("█" * length, segment.style)
+            made.append(segment.glyph * length, segment.style)
             drawn += length
         return made
+
+    def entry(self, name: str, style: str) -> Text:
+        """A name in a table under a bar, with the colour of its stretch before it; the name alone without a terminal."""
+        return _joined([("■ ", style), name] if self.is_terminal else [name])
 
 
 def _joined(pieces: Iterable[Piece | Text]) -> Text:

@@ -29,18 +29,18 @@ from .printing import Segment
 __all__ = ["KINDS", "result_tokens", "segments", "shares", "tool_tokens"]
 
 KINDS: Final[Mapping[str, str]] = {
-    "system prompt": "bright_black",
-    "tools": "grey58",
+    "system prompt": "bright_cyan",
+    "tools": "bright_blue",
     "summary": "magenta",
     "pins and reminders": "bright_magenta",
     "prompts": "green",
-    "harness": "dark_green",
+    "harness": "bright_green",
     "model text": "blue",
     "calls": "cyan",
     "results": "yellow",
     "media": "bright_yellow",
     "reasoning, current turn": "red",
-    "reasoning, closed turns": "dark_red",
+    "reasoning, closed turns": "bright_red",
     "other": "white",
 }
 """Each kind of content and the colour it is drawn in."""
@@ -54,6 +54,29 @@ _BY_ORIGIN: Final = {
     Origin.UNKNOWN: "prompts",
     Origin.MODEL: "model text",
 }
+
+
+def shares(conversation: Conversation, memo: Memo) -> dict[str, int]:
+    """
+    Tokens by kind, in the order of `KINDS`, without kinds that do not occur.
+
+    What a message costs besides its blocks goes to the kind of its first block.
+    """
+    division = divide(conversation)
+    found = dict.fromkeys(KINDS, 0)
+    found["tools"] = sum(tool_tokens(conversation, memo))
+    found["system prompt"] = memo.overhead(conversation) - found["tools"]
+    for position, (message, kind) in enumerate(zip(conversation.messages, division.kinds, strict=True)):
+        closed = position < division.current_turn
+        pairs = zip(message.blocks, origins(message, kind), strict=True)
+        kinds = [_kind(block, origin, closed=closed) for block, origin in pairs] or ["other"]
+        left = memo.message(message)
+        for block, name in zip(message.blocks[1:], kinds[1:], strict=True):
+            tokens = memo.message(evolve(message, content=(block,)))
+            found[name] += tokens
+            left -= tokens
+        found[kinds[0]] += left
+    return {name: tokens for name, tokens in found.items() if tokens}
 
 
 def _kind(block: Block, origin: Origin, *, closed: bool) -> str:
@@ -81,5 +104,7 @@ def result_tokens(message: Message, result: Result, memo: Memo) -> int:
 
 
 def segments(found: Mapping[str, int]) -> list[Segment]:
-    """Shares as the stretches of a bar."""
-    return [Segment(tokens, KINDS.get(name, "bright_black")) for name, tokens in found.items()]
+    """Shares as the stretches of a bar; what is no content is grey, and what is free is hollow."""
+    return [
+        Segment(tokens, KINDS.get(name, "bright_black"), "░" if name == "free" else "█") for name, tokens in found.items()
+    ]

@@ -114,7 +114,7 @@ def _kept_prompt(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
         yield from unknown("CUT-2", "some message may or may not be the prompt of the turn that was cut")
     elif prompt is not None and prompt not in seen.kept:
         yield from broken("CUT-2", f"the turn was cut at {seen.before[cut].index} and its prompt, {seen.before[prompt].index}, is gone")
-    elif prompt is not None and record.cut is not None:
+    elif prompt is not None and record.cut is not None and seen.cut <= cut:
         place = seen.came_from.index(prompt)
         if place != seen.head + (cut - seen.cut) - 1:
             yield from broken("CUT-2", f"the prompt {seen.before[prompt].index} does not stand directly before the tail")

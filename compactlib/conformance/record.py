@@ -107,6 +107,7 @@ class Record:
         over_by_tokens, irreducible_tokens, fits: what it says about a result above the target.
         dangling: how many dangling calls it says it dropped.
         kinds, made_kinds: what the messages of *before* and *after* are, by index.
+        kinds_told: whether the compactor was told the kinds, too.
         sizes, made_sizes: their tokens, those of a fused head taken apart.
         before_tokens, after_tokens: whole requests, measured, not as claimed.
         summary_tokens: size of the summary's text, measured.
@@ -116,6 +117,7 @@ class Record:
         exchanges: with the summariser, in order.
         headings: of the sections that a reply has to have, if the compactor has such.
         known_headings: all that a summary may have.
+        quoting_headings: of the sections in which only persons speak.
         same_object: whether an unchanged conversation came back as the same object.
         same_tail: whether the messages of the tail are the same objects.
         mutated: whether what was passed in was changed.
@@ -138,6 +140,7 @@ class Record:
     dangling: int | None = None
     kinds: tuple[Origin | None, ...] | None = None
     made_kinds: tuple[Origin | None, ...] | None = None
+    kinds_told: bool = True
     sizes: tuple[int, ...] | None = None
     made_sizes: tuple[int, ...] | None = None
     before_tokens: int | None = None
@@ -149,6 +152,7 @@ class Record:
     exchanges: tuple[Exchange, ...] | None = None
     headings: tuple[str, ...] | None = None
     known_headings: tuple[str, ...] | None = None
+    quoting_headings: tuple[str, ...] = ()
     same_object: bool | None = None
     same_tail: bool | None = None
     mutated: bool | None = None

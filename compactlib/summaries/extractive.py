@@ -42,7 +42,20 @@ from attrs import define, field, frozen
 
 from ..model import Call, Message, Origin, Result, Text
 from ..tokens import Counter, estimate
-from .cues import Deed, cues, decisive_line, deed, identifies, is_total, last_line, looks_failed, notable_line, plan, sentences, shortened
+from .cues import (
+    Deed,
+    cues,
+    decisive_line,
+    deed,
+    identifies,
+    is_total,
+    last_line,
+    looks_failed,
+    notable_line,
+    plan,
+    sentences,
+    shortened,
+)
 from .provenance import FIRST_PROMPT, LATEST_PROMPT, quotation
 from .rendering import SummaryRequest
 from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections

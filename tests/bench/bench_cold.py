@@ -16,10 +16,12 @@ import statistics
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import compactlib as cl
 from compactlib.cuts import choose, find_cuts
+from compactlib.model import Conversation
 from compactlib.tokens import Memo
 from compactlib.turns import divide
 
@@ -32,10 +34,15 @@ def cold(body: Any, dialect: str) -> Any:
     """Everything that is done once for a conversation that comes from outside."""
     conversation = cl.parse(body, dialect=dialect)
     violations = cl.check(conversation)
-    memo = Memo(cl.estimate)
-    weights = [memo.message(message) for message in conversation.messages]
+    weights = count(conversation)
     division = divide(conversation)
     return violations, choose(division, find_cuts(conversation, division), weights, limit_tokens=100_000)
+
+
+def count(conversation: Conversation) -> list[int]:
+    """The size of each message."""
+    memo = Memo(cl.estimate)
+    return [memo.message(message) for message in conversation.messages]
 
 
 def timed(work: Callable[[], Any], *, collect: bool = False, rounds: int = 5) -> float:
@@ -46,9 +53,10 @@ def timed(work: Callable[[], Any], *, collect: bool = False, rounds: int = 5) ->
         if not collect:
             gc.disable()
         start = time.perf_counter()
-        work()
+        result = work()
         times.append(time.perf_counter() - start)
         gc.enable()
+        del result
     return statistics.median(times)
 
 
@@ -59,40 +67,31 @@ def run() -> list[tuple[str, float, str]]:
         body = large_body(COUNT, dialect)
         text = json.dumps(body, ensure_ascii=False)
         megabytes = len(text.encode()) / 1e6
-        reference = timed(lambda text=text: json.loads(text))  # type: ignore[misc]  # bound now, not later
-        total = timed(lambda body=body, dialect=dialect: cold(body, dialect))  # type: ignore[misc]  # bound now, not later
-        rows.append((f"cold {dialect}", total / reference, f"of json.loads; {COUNT} messages, {megabytes:.0f} MB; bar 3.2"))
-        rows += _parts(body, dialect, reference)
-        ordered = sorted_keys(body)
-        again = timed(lambda ordered=ordered, dialect=dialect: cold(ordered, dialect), rounds=3)  # type: ignore[misc]  # bound now
-        rows.append((f"cold {dialect}, sorted keys", again / reference, "of json.loads; bar 3.2"))
-        tenth = large_body(COUNT // 10, dialect)
-        small = timed(lambda tenth=tenth, dialect=dialect: cold(tenth, dialect))  # type: ignore[misc]  # bound now, not later
+        loads = timed(partial(json.loads, text))
+        total = timed(partial(cold, body, dialect))
+        rows.append((f"cold {dialect}", total / loads, f"of json.loads; {COUNT} messages, {megabytes:.0f} MB; bar 3.2"))
+        rows += _parts(body, dialect, loads)
+        rows.append((f"cold {dialect}, sorted keys", timed(partial(cold, sorted_keys(body), dialect)) / loads, "bar 3.2"))
+        small = timed(partial(cold, large_body(COUNT // 10, dialect), dialect))
         rows.append((f"cold {dialect}, growth", total / small, "per tenfold; bar 12"))
-        with_collector = timed(lambda body=body, dialect=dialect: cold(body, dialect), collect=True, rounds=3)  # type: ignore[misc]  # now
-        loads_with = timed(lambda text=text: json.loads(text), collect=True, rounds=3)  # type: ignore[misc]  # bound now, not later
-        rows.append((f"cold {dialect}, collector on", with_collector / loads_with, "of json.loads, collector on; reported"))
+        collected = timed(partial(cold, body, dialect), collect=True, rounds=3)
+        loads = timed(partial(json.loads, text), collect=True, rounds=3)
+        rows.append((f"cold {dialect}, collector on", collected / loads, "of json.loads with it on; reported"))
         rows += _memory(text, dialect)
     return rows
 
 
-def _parts(body: Any, dialect: str, reference: float) -> list[tuple[str, float, str]]:
+def _parts(body: Any, dialect: str, loads: float) -> list[tuple[str, float, str]]:
     conversation = cl.parse(body, dialect=dialect)
     division = divide(conversation)
-
-    def count() -> None:
-        memo = Memo(cl.estimate)
-        for message in conversation.messages:
-            memo.message(message)
-
     works: list[tuple[str, Callable[[], Any]]] = [
-        ("parse", lambda: cl.parse(body, dialect=dialect)),
-        ("check", lambda: cl.check(conversation)),
-        ("count", count),
-        ("divide", lambda: divide(conversation)),
-        ("cuts", lambda: find_cuts(conversation, division)),
+        ("parse", partial(cl.parse, body, dialect=dialect)),
+        ("check", partial(cl.check, conversation)),
+        ("count", partial(count, conversation)),
+        ("divide", partial(divide, conversation)),
+        ("cuts", partial(find_cuts, conversation, division)),
     ]
-    return [(f"  {name} {dialect}", timed(work, rounds=3) / reference, "of json.loads") for name, work in works]
+    return [(f"  {name}", timed(work, rounds=3) / loads, "of json.loads") for name, work in works]
 
 
 def _memory(text: str, dialect: str) -> list[tuple[str, float, str]]:

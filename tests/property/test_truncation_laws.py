@@ -16,6 +16,7 @@ show that it notices what it is there for.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import sys
@@ -25,7 +26,7 @@ from typing import Any, Literal
 
 import pytest
 from attrs import evolve
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlib import text as segmentation
@@ -110,13 +111,17 @@ def broken(
     if any(edge not in edges for piece in made.pieces for edge in piece) if edges is not None else False:
         found.add("split")
 
-    head = made.pieces[0][1] if made.pieces and made.pieces[0][0] == 0 else 0
-    tail = len(text) - made.pieces[-1][0] if made.pieces and made.pieces[-1][1] == len(text) else 0
-    if not (made.text.startswith(text[:head]) and made.text.endswith(text[len(text) - tail :])):
-        return found | {"slices"}
-    marker = MIDDLE.fullmatch(made.text, head, len(made.text) - tail)
+    # The first and the last piece are head and tail, or numbered lines that happen to stand at an end of the text.
+    heads = [piece[1] for piece in made.pieces[:1] if piece[0] == 0] + [0]
+    tails = [len(text) - piece[0] for piece in made.pieces[-1:] if piece[1] == len(text)] + [0]
+    marker = None
+    for head, tail in itertools.product(heads, tails):
+        if marker is None and made.text.startswith(text[:head]) and made.text.endswith(text[len(text) - tail :]):
+            marker = MIDDLE.fullmatch(made.text, head, len(made.text) - tail)
+            ends = (head, tail)
     if marker is None:
-        return found | {"marker"}
+        return found | {"marker or slices"}
+    head, tail = ends
     claims = tuple(int(marker[group]) for group in range(1, 5))
     if claims != (made.omitted_chars, len(text), made.omitted_lines, text.count("\n")) or marker[5] != ref:
         found.add("marker")
@@ -156,6 +161,7 @@ def test_an_excerpt_by_characters_keeps_the_law() -> None:
     """All clauses, any text, any limit; and enough of the examples are really shortened, refused, or left whole."""
     seen: Counter[str] = Counter()
 
+    @settings(max_examples=200, derandomize=True)
     @given(texts(), PERCENT, KEEPS, SIGNALS, REFS)
     def law(made_of: tuple[str, set[int]], percent: int, keep: str, signal_lines: int | None, ref: str | None) -> None:
         text, edges = made_of
@@ -173,8 +179,8 @@ def test_an_excerpt_by_characters_keeps_the_law() -> None:
 
     law()
 
-    assert seen["shortened"] > seen["all"] / 10
-    assert min(seen[kind] for kind in ("refused", "whole", "numbered")) > 0
+    assert seen["shortened"] >= seen["all"] / 10
+    assert min(seen[kind] for kind in ("refused", "whole", "numbered")) >= seen["all"] / 50
 
 
 @given(texts(), PERCENT, st.one_of(st.none(), st.integers(0, 3000)), KEEPS, SIGNALS)
@@ -320,14 +326,14 @@ def test_valid_json_stays_valid(
     made = attempt(text, **limits, keep=keep, form="json", ref=ref)
     if made is None or made.text is text:
         return
-    if not made.text.startswith("{"):  # not even all values left out make it short enough
+    if '"[truncated v1: ' not in made.text:  # no run of values is long enough
         assert set() == broken(text, made, keep=keep, ref=ref, **limits)
         return
     (_, head), (tail, _) = made.pieces
     marker = made.text[head : len(made.text) - len(text) + tail]
     replaced = json.loads(made.text)
 
-    assert set() <= broken(text, made, ref=ref, **limits) <= {"marker", "tail", "side"}  # those are of the text form
+    assert broken(text, made, ref=ref, **limits) <= {"marker or slices"}  # the checks of the marker are for the text form
     assert f"omitted {made.omitted_chars} of {len(text)} chars" in json.loads(marker)
     assert list(replaced) in (["values", "total"], ["values"], ["total"])
 
@@ -377,7 +383,7 @@ def test_hostile_megabytes_are_shortened(text: str, form: Literal["text", "json"
     """No input takes more than linear time; each keeps the law."""
     made = truncate(text, limit_chars=20_000, signal_lines=8, issued={REF: (90, 3)}, form=form)
 
-    assert set() == broken(text, made, limit_chars=20_000) - ({"marker", "tail"} if made.text[-1] == "]" else set())
+    assert set() == broken(text, made, limit_chars=20_000) - ({"marker or slices"} if '"[trunc' in made.text else set())
     assert made.kept_chars > 15_000
 
 
@@ -429,7 +435,7 @@ def silent(text: str, limit_chars: int) -> Truncated:
 def tidy(text: str, limit_chars: int) -> Truncated:
     """Improves what it keeps."""
     made = truncate(text, limit_chars=limit_chars)
-    return evolve(made, text=made.text.replace("\x1b[31m", "       "))
+    return evolve(made, text=made.text.replace("\x1b[31m", "     "))
 
 
 SABOTEURS = {
@@ -439,8 +445,8 @@ SABOTEURS = {
     without_newlines: {"sum of lines"},
     splitter: {"split"},
     overfull: {"limit"},
-    silent: {"marker"},
-    tidy: {"slices"},
+    silent: {"marker or slices"},
+    tidy: {"marker or slices"},
 }
 
 
@@ -450,7 +456,7 @@ def test_each_wrong_truncator_is_caught_by_its_clause(saboteur: Callable[[str, i
     chunks = ["\x1b[31m", "👩🏽\u200d❤\ufe0f\u200d👩🏻", "e\u0301", "one line of it\n"] * 100
     text = "".join(chunks)
     edges = {sum(map(len, chunks[:count])) for count in range(len(chunks) + 1)}
-    edges |= {place for found in re.finditer("one line of it", text) for place in range(*found.span())}
+    edges |= {place for found in re.finditer("one line of it\n", text) for place in range(*found.span())}
     blamed = set()
     for limit_chars in range(200, 300):
         assert set() == broken(text, truncate(text, limit_chars=limit_chars), edges=edges, limit_chars=limit_chars)

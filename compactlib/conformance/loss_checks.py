@@ -1,0 +1,340 @@
+"""
+Checks of the laws of loss: L6 to L9 and L11.
+
+What a person said counts as a person's wherever that cannot be ruled out:
+recognising a harness text never takes protection away (law L8).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from .evidence import Evidence, evidence, last_replies
+from .findings import Finding, broken, unknown
+from .heads import Excerpt, earlier_prompts, excerpts, folded, is_plain, sections, shown, unquoted
+from .record import Exchange, Record
+from .units import Block, Unit
+
+__all__ = ["markers_true", "nothing_invented", "prompts_kept", "tail_verbatim", "untouched", "words_beside_results"]
+
+_REASONS: Final = {
+    "compacted": ("target-met", "above-target"),
+    "unchanged": ("below-trigger", "auto-off", "vetoed", "nothing-new"),
+    "refused": (
+        "overhead-exceeds-threshold", "irreducible", "no-legal-cut", "prefix-at-provider", "invalid-input", "suspended",
+        "store-failed", "internal-invalid", "raced",
+    ),
+}  # fmt: skip
+_CODES: Final = frozenset(
+    {
+        "exception", "timeout", "stop", "refusal", "tool-call", "empty", "whitespace", "null-like", "echo", "continuation",
+        "answer", "headings", "too-long", "same-as-previous", "not-smaller", "no-room",
+    }
+)  # fmt: skip
+_NULLS: Final = frozenset({"null", "none", "undefined", "n/a", "ok", "done"})
+_STOPS: Final = frozenset({"end", "end_turn", "stop", "completed", "eos"})
+
+
+# --- L6 --------------------------------------------------------------------------------------------------------------
+
+
+def untouched(record: Record) -> Iterator[Finding]:
+    """FAIL-1 nothing done is nothing changed; FAIL-2 a failed reply replaces nothing; FAIL-3 the reason is one of a list."""
+    if record.outcome != "compacted":
+        if json.dumps(record.before) != json.dumps(record.after):
+            yield from broken("FAIL-1", f"the outcome is {record.outcome}, and the conversation has changed")
+        elif record.same_object is False:
+            yield from broken("FAIL-1", f"the outcome is {record.outcome}, and another object came back")
+    yield from _failed_replies(record)
+    yield from _reason(record)
+
+
+def _failed_replies(record: Record) -> Iterator[Finding]:
+    if record.outcome != "compacted":
+        return
+    if record.exchanges is None:
+        yield from unknown("FAIL-2", "what the summariser replied is not known")
+    for exchange in last_replies(record):
+        fault = failed(exchange, record)
+        if fault:
+            yield from broken("FAIL-2", f"the reply to part {exchange.part} {fault}, and history was replaced")
+    ceiling, tokens = record.limits.summary, record.summary_tokens
+    if ceiling is not None and tokens is not None and tokens > ceiling:
+        yield from broken("FAIL-2", f"the summary has {tokens} tokens, at most {ceiling} are allowed")
+
+
+def failed(exchange: Exchange, record: Record) -> str:
+    """Why a reply is no summary, as far as that is a matter of fact; ``""`` if it may be one."""
+    reply = exchange.reply
+    if exchange.error is not None:
+        return f"is an error ({exchange.error})"
+    if reply is None or not reply:
+        return "is empty"
+    if exchange.tool_calls:
+        return "calls a tool"
+    if exchange.stop.lower() not in _STOPS:
+        return f"was stopped by {exchange.stop!r}"
+    if not reply.strip():
+        return "is nothing but white space"
+    if reply.strip(" \n\"'`.*").lower() in _NULLS:
+        return f"is nothing but {reply.strip()!r}"
+    found = {heading.casefold() for heading, _ in sections(reply)}
+    missing = [heading for heading in record.headings or () if heading.casefold() not in found]
+    if missing and exchange.part == exchange.parts:
+        return f"lacks the heading {missing[0]!r}"
+    if exchange.previous and reply.strip() == exchange.previous.strip() and _says_something(record):
+        return "is the previous summary again"
+    return ""
+
+
+def _says_something(record: Record) -> bool:
+    """Whether a prompt is among what is replaced, which must change the summary."""
+    seen = evidence(record)
+    return any(seen.parts.kinds[at] == "prompt" and at not in seen.kept for at in range(seen.cut))
+
+
+def _reason(record: Record) -> Iterator[Finding]:
+    reason = record.reason
+    if not reason:
+        return
+    head, _, rest = reason.partition(":")
+    if record.outcome == "refused" and head == "summary-failed":
+        if rest not in _CODES:
+            yield from broken("FAIL-3", f"{rest!r} is no code of a failed summary")
+    elif not (record.outcome == "refused" and head == "callback" and rest) and reason not in _REASONS[record.outcome]:
+        yield from broken("FAIL-3", f"{reason!r} is no reason for {record.outcome}")
+    last = last_replies(record)[-1:]
+    fault = failed(last[0], record) if last and record.outcome == "refused" else ""
+    if fault and head != "summary-failed":
+        yield from broken("FAIL-3", f"the reply {fault}, and the reason given is {reason!r}")
+
+
+# --- L7 --------------------------------------------------------------------------------------------------------------
+
+
+def tail_verbatim(record: Record) -> Iterator[Finding]:
+    """TAIL-1: from the cut on, every message is as it was, byte for byte and in order."""
+    if record.outcome != "compacted":
+        return
+    seen = evidence(record)
+    if record.cut is not None and seen.cut < len(seen.before) and seen.before[seen.cut].index > record.cut:
+        changed = seen.before[seen.cut - 1].index
+        yield from broken("TAIL-1", f"the tail begins at {record.cut}, and message {changed} is not in its place as it was")
+    elif record.cut is not None and seen.cut == len(seen.before):
+        yield from broken("TAIL-1", f"the tail begins at {record.cut}, and the last message is not as it was")
+    elif record.same_tail is False:
+        yield from broken("TAIL-1", "the messages of the tail are equal and not the same")
+
+
+# --- L8 --------------------------------------------------------------------------------------------------------------
+
+
+def prompts_kept(record: Record) -> Iterator[Finding]:
+    """PROMPT-1 the last prompt; PROMPT-2 words beside results; PROMPT-3 earlier prompts, newest first; PIN-1 pins, once."""
+    if record.outcome != "compacted":
+        return
+    seen = evidence(record)
+    new_texts = [block.text for _, block in seen.new if block.kind == "text"]
+    yield from _last_prompt(record, seen, new_texts)
+    for at, text in words_beside_results(seen):
+        if not any(text in new for new in new_texts):
+            yield from broken("PROMPT-2", f"words of a person in message {seen.before[at].index} are gone: {text[:60]!r}")
+    yield from _earlier(seen, new_texts)
+    yield from _pins(record, seen)
+
+
+def _last_prompt(record: Record, seen: Evidence, new_texts: list[str]) -> Iterator[Finding]:
+    kinds = seen.parts.kinds
+    protected = ("prompt", None) if record.kinds_told else ("prompt", "harness", None)
+    last = max((at for at, unit in enumerate(seen.before) if unit.role == "user" and kinds[at] in protected and _may_be_said(unit)), default=None)
+    if last is None or last in seen.kept:
+        return
+    unit = seen.before[last]
+    media = {block.raw for _, block in seen.new} | {raw for at in seen.kept for raw in seen.before[at].raws}
+    lost = [block for block in unit.blocks if block.kind == "text" and not any(block.text in new for new in new_texts)]
+    lost += [block for block in unit.blocks if block.kind == "media" and block.raw not in media]
+    if kinds[last] == "prompt" and last in seen.parts.starts:
+        yield from broken("PROMPT-1", f"the last prompt, message {unit.index}, is not in the output as it was")
+    elif lost:
+        yield from broken("PROMPT-1", f"message {unit.index} may be a person's last words, and {len(lost)} of its blocks are gone")
+
+
+def _may_be_said(unit: Unit) -> bool:
+    return not unit.of_kind("result") and bool(unit.text.strip() or unit.of_kind("media"))
+
+
+def words_beside_results(seen: Evidence) -> list[tuple[int, str]]:
+    """(unit, text) for the words that a person wrote inside a step, of the steps that went."""
+    found = []
+    for at, unit in enumerate(seen.before[: seen.cut]):
+        inside = unit.of_kind("result") or (seen.parts.kinds[at] == "prompt" and at not in seen.parts.starts)
+        if inside and at not in seen.kept:
+            texts = [block.text for block in unit.of_kind("text")]
+            found += [(at, text) for text in texts if text.strip() and not text.lstrip().startswith(("<", "["))]
+    return found
+
+
+def _earlier(seen: Evidence, new_texts: list[str]) -> Iterator[Finding]:
+    """Of the prompts that went, the newest are quoted: none is passed over for an older one."""
+    quoted = next((prompts for prompts in map(earlier_prompts, new_texts) if prompts is not None), [])
+    kinds = seen.parts.kinds
+    gone = [at for at in seen.parts.starts if at < seen.cut and kinds[at] == "prompt" and at not in seen.kept]
+    texts = [seen.before[at].text for at in gone if not seen.before[at].of_kind("media")]
+    missed = None
+    for text in reversed(texts):
+        if text in quoted and missed is not None and texts.count(text) == 1:
+            yield from broken("PROMPT-3", f"an older prompt is quoted and a newer one is not: {missed[:60]!r}")
+            return
+        if text not in quoted:
+            missed = text if missed is None else missed
+
+
+def _pins(record: Record, seen: Evidence) -> Iterator[Finding]:
+    for index, place in record.pins:
+        at = next((at for at, unit in enumerate(seen.before) if unit.index == index), None)
+        if at is None or place >= len(seen.before[at].blocks):
+            continue
+        pinned = seen.before[at].blocks[place]
+        copies = sum(_is_copy(block, pinned) for _, block in seen.new)
+        copies += sum(pinned.kind == "text" and pinned.text in (earlier_prompts(block.text) or ()) for _, block in seen.new)
+        copies += at in seen.kept
+        if copies != 1:
+            yield from broken("PIN-1", f"block {place} of message {index} was pinned and stands {copies} times in the output")
+    tokens, room = record.pinned_tokens, record.limits.room
+    if tokens is not None and room is not None and tokens > room // 2:
+        yield from broken("PIN-1", f"pins take {tokens} of the {room} tokens there is room for, which is more than half")
+
+
+def _is_copy(block: Block, pinned: Block) -> bool:
+    if pinned.kind in ("call", "result"):
+        return block.kind == "text" and block.text.startswith("[pinned ") and pinned.text in block.text
+    return block.raw == pinned.raw or (pinned.kind == "text" and block.kind == "text" and block.text == pinned.text)
+
+
+# --- L9 --------------------------------------------------------------------------------------------------------------
+
+
+def nothing_invented(record: Record) -> Iterator[Finding]:
+    """NEW-1: every block is of the input, a pin, a reminder or the summary; NEW-2: and the summary is the reply."""
+    if record.outcome != "compacted":
+        return
+    seen = evidence(record)
+    known = {raw for unit in seen.before for raw in unit.raws}
+    texts = {block.text for unit in seen.before for block in unit.blocks if block.kind == "text"}
+    for at, block in seen.new:
+        if block.raw in known or (block.kind == "text" and block.text in texts):
+            continue
+        if not _is_ours(record, seen, at, block):
+            shown_text = block.text[:60] if block.text else block.raw[:60]
+            yield from broken("NEW-1", f"message {seen.after[at].index} of the output holds what nobody wrote: {shown_text!r}")
+    yield from _summary_is_reply(record, seen)
+
+
+def _is_ours(record: Record, seen: Evidence, at: int, block: Block) -> bool:
+    if block.kind != "text":
+        return False
+    kind = seen.after[at].kind
+    if kind == "summary":
+        quoted = earlier_prompts(block.text)
+        return block is seen.after[at].blocks[0] or (quoted is not None and all(_was_said(text, seen) for text in quoted))
+    if kind == "reminder":
+        return block.text in record.reminders
+    if kind == "pin" and block.text.startswith("[pinned "):
+        pinned = [one for unit in seen.before for one in unit.blocks if one.kind in ("call", "result")]
+        return any(one.text in block.text for one in pinned)
+    return False
+
+
+def _was_said(text: str, seen: Evidence) -> bool:
+    """Whether a quotation is made of lines of the input; media are named in brackets."""
+    said = "\n".join(block.text for unit in seen.before for block in unit.blocks if block.kind == "text")
+    pieces = re.split(r"(?:^|\n)\[\w+ not kept\](?:\n|$)", text)
+    return all(piece in said for piece in pieces)
+
+
+_OWN_LINES: Final = ("first prompt:", "latest prompt:", "(none)", "")
+
+
+def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
+    replies = last_replies(record)
+    if seen.read is None or not replies or any(failed(exchange, record) for exchange in replies):
+        return
+    reply = folded(replies[-1].reply or "")
+    prompts = folded("\n".join(block.text for unit in seen.before for block in unit.blocks if block.kind == "text"))
+    before = folded("\n".join(exchange.previous for exchange in replies) + (seen.previous.body if seen.previous else ""))
+    for heading, text in sections(seen.read.body):
+        if not heading and text.strip():
+            yield from broken("NEW-2", f"the summary begins with {text[:60]!r}, which is no section")
+        for line in text.split("\n"):
+            words = folded(re.sub(r"^\s*(?:[-*+•]|[0-9]+\.|>)\s+", "", line))
+            words = re.sub(r"^reported by [^:]*: ", "", words).removesuffix("[reopened]").removesuffix("[unverified]").strip(" -")
+            if words in _OWN_LINES or words in reply or "[truncated v1:" in words or _is_numbered(words):
+                continue
+            if line.startswith("> ") and (words in prompts or words in before or not is_plain(prompts)):
+                continue
+            yield from broken("NEW-2", f"the summary says what the reply did not: {line[:60]!r}")
+
+
+def _is_numbered(words: str) -> bool:
+    return words == "[end of numbered lines]" or re.match(r"[0-9]+[:~]", words) is not None
+
+
+# --- L11 -------------------------------------------------------------------------------------------------------------
+
+
+def markers_true(record: Record) -> Iterator[Finding]:
+    """MARK-1: kept and omitted make up the original; MARK-2: what is shown in part says so, and shows both ends."""
+    seen = evidence(record)
+    originals = [block.text for unit in seen.before for block in unit.blocks if block.kind != "media"]
+    originals += [unit.text for unit in seen.before]
+    yield from _false_markers(record, seen, originals)
+    replies = last_replies(record)
+    if not replies or record.outcome != "compacted":
+        return
+    everything = "\n".join(exchange.text for exchange in replies)
+    told = {int(total.replace(",", "")) for total in re.findall(r" of ([0-9,]+) characters shown", everything)}
+    told |= {int(total) for total in re.findall(r"omitted [0-9]+ of ([0-9]+) chars", everything)}
+    copy = unquoted(everything)
+    for at in range(seen.cut):
+        if at in seen.kept or seen.parts.kinds[at] in ("summary", "pin", "reminder", "system"):
+            continue
+        for block in seen.before[at].blocks:
+            if block.kind in ("text", "result") and _shown_in_part(block.text, copy, told):
+                yield from broken("MARK-2", f"of {len(block.text)} characters of message {seen.before[at].index} a part was shown as if it were all")
+
+
+_ENOUGH_CHARS: Final = 40  # a beginning of this length tells one text from another
+
+
+def _shown_in_part(text: str, copy: str, told: set[int]) -> bool:
+    """Whether the beginning of *text* was shown and its end was not, or its middle is missing without a word."""
+    if len(text) < 4 * _ENOUGH_CHARS or not is_plain(text) or text in copy or text[:_ENOUGH_CHARS] not in copy:
+        return False
+    return len(text) not in told or text.rstrip("\n")[-_ENOUGH_CHARS // 2 :] not in copy
+
+
+def _false_markers(record: Record, seen: Evidence, originals: list[str]) -> Iterator[Finding]:
+    places = [
+        (f"part {exchange.part} of what was shown", piece)
+        for exchange in record.exchanges or ()
+        for piece in shown(exchange.text)
+        if piece.strip("\n") not in exchange.previous
+    ]
+    if record.outcome == "compacted":
+        for at, block in seen.new:
+            if block.kind != "text" or seen.after[at].kind == "reminder":
+                continue
+            quoted = shown(block.text)
+            places += [(f"message {seen.after[at].index} of the output", piece) for piece in quoted or [block.text]]
+    for where, piece in places:
+        for excerpt in excerpts(piece):
+            if not _is_data(excerpt, originals) and not any(excerpt.is_true_of(text) for text in originals):
+                yield from broken("MARK-1", f"in {where} a marker says {excerpt.omitted_chars} of {excerpt.original_chars} characters: no text bears it out")
+
+
+def _is_data(excerpt: Excerpt, originals: list[str]) -> bool:
+    """Whether the marker stood in the input already, or cannot be compared because of what was escaped around it."""
+    return any(excerpt.marker in text for text in originals) or not all(is_plain(text) for text in originals if len(text) == excerpt.original_chars)

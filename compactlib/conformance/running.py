@@ -1,0 +1,204 @@
+"""
+Running a compactor and writing down what it did.
+
+What this is
+    `observe` runs anything with the signature of `compactlib.compact` and
+    makes the record that the checks judge.
+
+Rules it obeys
+    * The compactor's word is taken for what it decided; what happened is read
+      from the wire and measured here.
+    * Input is parsed from bytes for each run, so runs share nothing that can
+      be changed.
+
+What is not here
+    Compactors in other languages: they fill in a `Record` themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from attrs import evolve
+
+from ..budget import Policy, sizes
+from ..dialects import parse, render
+from ..model import Conversation
+from ..outcomes import Compacted, Outcome, Refused
+from ..planning import overhead_tokens
+from ..summaries.acceptance import Summary
+from ..summaries.extractive import Extractive
+from ..summaries.rendering import SummaryRequest
+from ..summaries.schema import SCHEMAS
+from ..tokens import Memo
+from .evidence import evidence
+from .record import Exchange, Limits, Origin, Record
+
+__all__ = ["Compact", "observe"]
+
+Compact: TypeAlias = Callable[..., Outcome]
+"""Called as `compactlib.compact` is."""
+
+_QUOTING: Final = ("goal", "orders")
+
+
+def observe(
+    compact: Compact,
+    conversation: Conversation,
+    policy: Policy,
+    *,
+    summarise: Callable[[SummaryRequest], str | Summary] | None = None,
+    when: Literal["auto", "now"] = "auto",
+    pins: Sequence[tuple[int, int]] = (),
+    reminders: Sequence[str] = (),
+    kinds: Sequence[Origin | None] | None = None,
+    kinds_told: bool = False,
+    repeat: bool = True,
+    **more: Any,
+) -> tuple[Record, Outcome]:
+    """
+    Run *compact*, and the same once more if *repeat*, and compact its result again.
+
+    Args:
+        compact: the compactor.
+        conversation: what it is to compact.
+        policy: what it is to keep to.
+        summarise: the summariser; the extractive one if left out.
+        when, pins, reminders, more: handed on.
+        kinds: what the messages are, by index on the wire.
+        kinds_told: whether *conversation* states them, so that the compactor knows.
+        repeat: whether to run it twice (law L16).
+    """
+    answer = summarise or Extractive(counter=policy.counter)
+    wire = render(conversation)
+    before = json.dumps(wire)
+    log: list[Exchange] = []
+    options: dict[str, Any] = {"when": when, "pins": pins, "reminders": reminders, **more}
+    outcome = compact(conversation, policy, summarise=_logged(answer, log), **options)
+    mutated = json.dumps(render(conversation)) != before
+    made = outcome.conversation
+    after = render(made)
+    memo = Memo(policy.counter)
+    parsed = parse(after, dialect=conversation.dialect)
+    record = _record(outcome, conversation, policy, memo)
+    record = evolve(
+        record,
+        before=json.loads(before),
+        after=after,
+        when=when,
+        kinds=None if kinds is None else tuple(kinds),
+        kinds_told=kinds_told,
+        sizes=tuple(map(memo.message, conversation.messages)),
+        made_sizes=tuple(map(memo.message, parsed.messages)),
+        before_tokens=memo.request(conversation),
+        after_tokens=memo.request(parsed) if outcome.first_changed is not None else memo.request(made),
+        pins=tuple(pins),
+        reminders=tuple(reminders),
+        exchanges=tuple(log),
+        headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections if section.key in SCHEMAS[policy.schema].required),
+        known_headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections),
+        quoting_headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections if section.key in _QUOTING),
+        mutated=mutated,
+    )
+    if isinstance(outcome, Compacted):
+        summary = evidence(record).summary
+        record = evolve(
+            record,
+            same_tail=_same_tail(conversation, made, outcome.cut),
+            summary_tokens=memo.counter(summary) if summary else None,
+            again=_again(compact, made, policy, answer),
+        )
+    if repeat:
+        second: list[Exchange] = []
+        fresh = _fresh(conversation, before)
+        repeated = compact(fresh, policy, summarise=_logged(answer, second), **options)
+        twin = evolve(_record(repeated, fresh, policy, memo), after=render(repeated.conversation), exchanges=tuple(second))
+        record = evolve(record, repeated=twin.digest)
+    return record, outcome
+
+
+def _fresh(conversation: Conversation, text: str) -> Conversation:
+    """The same conversation made of other objects."""
+    made = parse(json.loads(text), dialect=conversation.dialect)
+    messages = tuple(
+        evolve(message, origin=stated.origin) for message, stated in zip(made.messages, conversation.messages, strict=True)
+    )
+    return evolve(made, messages=messages, settled=conversation.settled, fused=conversation.fused)
+
+
+def _logged(
+    answer: Callable[[SummaryRequest], str | Summary], log: list[Exchange]
+) -> Callable[[SummaryRequest], str | Summary]:
+    """*answer*, with every exchange written down."""
+
+    def ask(request: SummaryRequest) -> str | Summary:
+        asked = Exchange(
+            text=request.text,
+            instructions=request.instructions,
+            previous=request.previous,
+            part=request.part,
+            parts=request.parts,
+            attempt=request.attempt,
+        )
+        try:
+            reply = answer(request)
+        except Exception as error:
+            log.append(evolve(asked, error=f"{type(error).__name__}: {error}"))
+            raise
+        whole = reply if isinstance(reply, Summary) else Summary(reply)
+        log.append(evolve(asked, reply=whole.text, stop=whole.stop, tool_calls=whole.tool_calls))
+        return reply
+
+    return ask
+
+
+def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: Memo) -> Record:
+    """What the compactor says."""
+    known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
+    stated = outcome.report.get("sizes") or {}
+    limits = Limits(
+        budget=known.budget,
+        trigger=known.trigger,
+        target=known.target,
+        room=known.room,
+        summary=known.summary,
+        min_gain=known.min_gain,
+        tail=stated.get("tail"),
+        step_cuts=policy.step_cuts != "never",
+    )
+    record = Record(
+        dialect=conversation.dialect,
+        before=None,
+        after=None,
+        outcome="compacted" if isinstance(outcome, Compacted) else "refused" if isinstance(outcome, Refused) else "unchanged",
+        reason=outcome.reason,
+        limits=limits,
+        same_object=outcome.conversation is conversation,
+    )
+    if isinstance(outcome, Compacted):
+        return evolve(
+            record,
+            cut=outcome.cut,
+            kept_prompt=outcome.kept_prompt,
+            over_by_tokens=outcome.over_by_tokens,
+            irreducible_tokens=outcome.irreducible_tokens,
+            fits=outcome.fits,
+            dangling=outcome.report.get("dangling"),
+            pinned_tokens=(outcome.report.get("head") or {}).get("pins"),
+        )
+    return record
+
+
+def _same_tail(before: Conversation, after: Conversation, cut: int) -> bool:
+    tail = before.messages[before.position(cut) :]
+    return len(tail) <= len(after.messages) and all(
+        one is other for one, other in zip(reversed(tail), reversed(after.messages), strict=False)
+    )
+
+
+def _again(compact: Compact, made: Conversation, policy: Policy, answer: Callable[..., Any]) -> tuple[str, bool]:
+    second = compact(made, policy, summarise=answer, when="now")
+    word = "compacted" if isinstance(second, Compacted) else "refused" if isinstance(second, Refused) else "unchanged"
+    return word, second.conversation is made

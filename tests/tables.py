@@ -1,0 +1,72 @@
+"""
+The executed tables of the specification: made from the code, compared in the tests.
+
+``python -m tests.tables`` writes them into their chapters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from compactlib.budget import Policy, sizes
+
+SPEC = Path(__file__).parent.parent / "spec"
+
+
+def sizes_table() -> str:
+    """Sizes at windows from 4,096 to two million."""
+    rows = ["| window | reserve | budget | trigger | overhead | target | room | summary | extras | tail |", "|---" * 10 + "|"]
+    for window in (4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 200_000, 400_000, 1_000_000, 2_000_000):
+        for overhead in (0, 12_000):
+            found = sizes(Policy(window_tokens=window), overhead_tokens=overhead)
+            head = f"| {window:,} | {found.reserve:,} | {found.budget:,} | {found.trigger:,} | {overhead:,} "
+            rest = (found.target, found.room, found.summary, found.extras, found.tail)
+            refused = "| refused: overhead-exceeds-threshold | | | | |"
+            rows.append(head + ("| " + " | ".join(f"{size:,}" for size in rest) + " |" if found.overhead_fits else refused))
+    return "\n".join(rows)
+
+
+def fixed_tail_table() -> str:
+    """What a tail of 20,000 tokens, right for one window, does to larger ones."""
+    rows = [
+        "| window | budget | trigger | tail | kept after summarising | the same with a fixed tail of 20,000 |",
+        "|---" * 6 + "|",
+    ]
+    for window in (128_000, 200_000, 1_000_000):
+        own = sizes(Policy(window_tokens=window, reserve_tokens=32_000), overhead_tokens=0)
+        fixed = sizes(Policy(window_tokens=window, reserve_tokens=32_000, tail_tokens=20_000), overhead_tokens=0)
+        cells = []
+        for found in (own, fixed):
+            kept = min(found.tail, 20_000 if found is fixed else found.tail) + found.asked_tokens
+            cells.append(f"{kept:,} of {found.trigger:,}: {100 - kept * 100 // found.trigger} % thrown away")
+        rows.append(f"| {window:,} | {own.budget:,} | {own.trigger:,} | {own.tail:,} | {cells[0]} | {cells[1]} |")
+    return "\n".join(rows)
+
+
+TABLES: dict[str, tuple[str, Callable[[], str]]] = {
+    "sizes": ("50-budget.md", sizes_table),
+    "fixed-tail": ("50-budget.md", fixed_tail_table),
+}
+"""Each table by its name: the chapter it stands in, and what makes it."""
+
+
+def place(name: str) -> tuple[str, str, str]:
+    """A chapter taken apart: before the table, the table, after it."""
+    chapter, _ = TABLES[name]
+    text = (SPEC / chapter).read_text("utf-8")
+    opening, closing = f"<!-- table {name}: made by tests/tables.py -->\n", f"<!-- end of table {name} -->"
+    start = text.index(opening) + len(opening)
+    stop = text.index(closing)
+    return text[:start], text[start:stop].strip("\n"), text[stop:]
+
+
+def main() -> None:
+    """Write every table into its chapter."""
+    for name, (chapter, make) in TABLES.items():
+        before, _, after = place(name)
+        (SPEC / chapter).write_text(f"{before}\n{make()}\n\n{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
