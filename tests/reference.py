@@ -58,16 +58,12 @@ def cuts(pieces: Sequence[Piece]) -> tuple[list[int], list[int]]:
     return turn, step
 
 
-def choice(
-    pieces: Sequence[Piece], weights: Sequence[int], limit: int, *, step_cuts: bool = True
-) -> tuple[int, str, int] | None:
+def choice(pieces: Sequence[Piece], weights: Sequence[int], limit: int, *, step_cuts: bool = True) -> tuple[int, str, int] | None:
     """(index, kind, tail tokens) by law L3, trying every cut."""
     turn, step = cuts(pieces)
     crossing = spans(pieces)
     prompts = [
-        at
-        for at, (kind, _) in enumerate(pieces)
-        if kind == "prompt" and not any(start < at <= stop for start, stop in crossing)
+        at for at, (kind, _) in enumerate(pieces) if kind == "prompt" and not any(start < at <= stop for start, stop in crossing)
     ]
 
     def tail(at: int, kind: str) -> int:

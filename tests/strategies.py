@@ -88,9 +88,7 @@ _REMINDER = "<system-reminder>three todos are open</system-reminder>"
 def build(pieces: list[Piece], dialect: str, *, words: str = "word", thinking: bool = False) -> list[dict[str, Any]]:
     """The wire messages of *pieces*."""
     make = _anthropic if dialect == "anthropic" else _openai_chat
-    return [
-        message for at, piece in enumerate(pieces) for message in make(piece, f"{words} {at}", thinking=thinking)
-    ]
+    return [message for at, piece in enumerate(pieces) for message in make(piece, f"{words} {at}", thinking=thinking)]
 
 
 def _anthropic(piece: Piece, words: str, *, thinking: bool) -> list[dict[str, Any]]:

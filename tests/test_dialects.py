@@ -29,10 +29,25 @@ ANTHROPIC: list[Any] = [
     [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "i"}]}],
     [{"role": "user", "content": [{"tool_use_id": "i", "content": None, "type": "tool_result", "is_error": False}]}],
     [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "i", "content": [{"type": "text", "text": "a"}]}]}],
-    [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "i", "content": [{"type": "tool_reference", "tool_name": "t"}]}]}],
+    [
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "i", "content": [{"type": "tool_reference", "tool_name": "t"}]}],
+        }
+    ],
     [{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "https://x.example/a.png"}}]}],
-    [{"role": "assistant", "content": [{"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result"}]}]}],
-    [{"role": "assistant", "content": [{"type": "advisor_tool_result", "tool_use_id": "s", "content": {"type": "advisor_result"}}]}],
+    [
+        {
+            "role": "assistant",
+            "content": [{"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result"}]}],
+        }
+    ],
+    [
+        {
+            "role": "assistant",
+            "content": [{"type": "advisor_tool_result", "tool_use_id": "s", "content": {"type": "advisor_result"}}],
+        }
+    ],
     [{"role": "assistant", "content": [{"type": "compaction", "content": "then", "encrypted_content": None}]}],
     [{"role": "system", "content": [{"type": "tool_addition", "tool": {"type": "tool_reference"}}]}],
     [{"role": "bot", "content": []}],
@@ -46,11 +61,31 @@ OPENAI: list[Any] = [
     [{"role": "assistant", "content": None, "refusal": "no"}],
     [{"role": "assistant", "reasoning_content": "r", "content": "c"}],
     [{"role": "assistant", "content": "c", "reasoning": "r", "reasoning_details": [{"type": "reasoning.text"}]}],
-    [{"role": "assistant", "content": None, "tool_calls": [{"id": "i", "type": "function", "function": {"name": "n", "arguments": "{ }"}}]}],
-    [{"role": "assistant", "tool_calls": [{"function": {"arguments": "{}", "name": "n", "strict": True}, "index": 0, "id": None}]}],
+    [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "i", "type": "function", "function": {"name": "n", "arguments": "{ }"}}],
+        }
+    ],
+    [
+        {
+            "role": "assistant",
+            "tool_calls": [{"function": {"arguments": "{}", "name": "n", "strict": True}, "index": 0, "id": None}],
+        }
+    ],
     [{"role": "assistant", "content": "c", "tool_calls": [{"id": "i", "type": "custom", "custom": {"name": "n", "input": "x"}}]}],
-    [{"role": "assistant", "content": None, "tool_calls": [{"id": "i", "type": "function", "function": {"name": "n", "arguments": {"a": 1}}}]}],
-    [{"role": "assistant", "content": None, "function_call": {"name": "n", "arguments": "{}"}}, {"role": "function", "name": "n", "content": "r"}],
+    [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "i", "type": "function", "function": {"name": "n", "arguments": {"a": 1}}}],
+        }
+    ],
+    [
+        {"role": "assistant", "content": None, "function_call": {"name": "n", "arguments": "{}"}},
+        {"role": "function", "name": "n", "content": "r"},
+    ],
     [{"role": "tool", "tool_call_id": "i", "content": "r"}],
     [{"role": "tool", "content": [{"type": "text", "text": "r"}]}],
     [{"role": "tool", "tool_call_id": None, "content": None}],
@@ -108,11 +143,24 @@ def test_recorded_requests_are_written_back(shared: Path) -> None:
         ("anthropic", [{"role": "user", "content": None}], "$.messages[0].content"),
         ("anthropic", [{"role": "user", "content": "x"}, {"role": "user", "content": ["x"]}], "$.messages[1].content[0]"),
         ("anthropic", [{"role": "user", "content": [{"type": "text"}]}], "$.messages[0].content[0].text"),
-        ("anthropic", [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": 1}]}], "$.messages[0].content[1].type"),
-        ("anthropic", [{"role": "assistant", "content": [{"type": "tool_use", "id": 1, "name": "n"}]}], "$.messages[0].content[0].id"),
         (
             "anthropic",
-            [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "i", "content": [{"type": "text", "text": None}]}]}],
+            [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": 1}]}],
+            "$.messages[0].content[1].type",
+        ),
+        (
+            "anthropic",
+            [{"role": "assistant", "content": [{"type": "tool_use", "id": 1, "name": "n"}]}],
+            "$.messages[0].content[0].id",
+        ),
+        (
+            "anthropic",
+            [
+                {
+                    "role": "user",
+                    "content": [{"type": "tool_result", "tool_use_id": "i", "content": [{"type": "text", "text": None}]}],
+                }
+            ],
             "$.messages[0].content[0].content[0].text",
         ),
         ("anthropic", {"messages": [], "system": 5}, "$.system"),
@@ -135,12 +183,20 @@ def test_a_wrong_shape_is_named_by_its_path(dialect: str, body: Any, path: str) 
 
 
 NOISE = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["text", "tool_use", "assistant", "user", "tool"]),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(["role", "content", "type", "text", "id", "name", "input", "tool_calls", "function", "source", "tool_use_id"]),
-        inner,
-        max_size=5,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from(["text", "tool_use", "assistant", "user", "tool"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["role", "content", "type", "text", "id", "name", "input", "tool_calls", "function", "source", "tool_use_id"]
+            ),
+            inner,
+            max_size=5,
+        )
     ),
     max_leaves=25,
 )
@@ -176,7 +232,9 @@ def test_deep_arguments_are_refused_with_a_wire_error(dialect: str) -> None:
         deep = {"a": deep}
     call = {"id": "i", "type": "function", "function": {"name": "n", "arguments": deep}}
     block = {"type": "tool_use", "id": "i", "name": "n", "input": deep}
-    body = [{"role": "assistant", "content": [block]}] if dialect == "anthropic" else [{"role": "assistant", "tool_calls": [call]}]
+    body = (
+        [{"role": "assistant", "content": [block]}] if dialect == "anthropic" else [{"role": "assistant", "tool_calls": [call]}]
+    )
 
     with pytest.raises(cl.WireError, match="nested"):
         cl.parse(body, dialect=dialect)

@@ -68,7 +68,11 @@ def test_other_texts_quote_no_prompts() -> None:
 def _head(dialect: str, *, pins: int, earlier: int, reminders: int) -> list[dict[str, Any]]:
     """A compacted conversation on the wire."""
     summary = write_summary("## Goal\nx\n", Layout(pins=pins, earlier=earlier, reminders=reminders))
-    texts = [f"pin {n}" for n in range(pins)], [summary, *(f"earlier {n}" for n in range(earlier))], [f"r {n}" for n in range(reminders)]
+    texts = (
+        [f"pin {n}" for n in range(pins)],
+        [summary, *(f"earlier {n}" for n in range(earlier))],
+        [f"r {n}" for n in range(reminders)],
+    )
     blocks = [[{"type": "text", "text": text} for text in group] for group in texts]
     after: list[dict[str, Any]] = [{"role": "assistant", "content": "ok"}]
     if dialect == "anthropic":

@@ -155,7 +155,9 @@ def test_a_linked_image_is_nobodys_words() -> None:
 
 def test_an_attachment_between_two_results_is_inside_the_step() -> None:
     """Agents write it and providers refuse it; no cut falls there while a call is open."""
-    messages = chat(("user", "q"), ("calls", ["a", "b"]), ("tool", ("a", "")), ("user", [URL]), ("tool", ("b", "ok")), ("assistant", "x"))
+    messages = chat(
+        ("user", "q"), ("calls", ["a", "b"]), ("tool", ("a", "")), ("user", [URL]), ("tool", ("b", "ok")), ("assistant", "x")
+    )
 
     assert [step.start for step in division_of(*messages, dialect="openai-chat").steps] == [1, 5]
     assert cl.legal_cuts(cl.parse(messages, dialect="openai-chat")).step == (1, 5)
@@ -240,7 +242,9 @@ def test_a_call_made_by_a_program_of_the_provider_stays_with_it() -> None:
 
 def test_what_stands_before_the_first_prompt_is_preamble() -> None:
     """Environment and instruction files are neither turns nor history."""
-    messages = chat(("system", "s"), ("user", "<environment_context>x</environment_context>"), ("user", "go"), ("assistant", "ok"))
+    messages = chat(
+        ("system", "s"), ("user", "<environment_context>x</environment_context>"), ("user", "go"), ("assistant", "ok")
+    )
     division = division_of(*messages, dialect="openai-chat")
 
     assert [kind.value for kind in division.kinds] == ["system", "preamble", "prompt", "model"]
