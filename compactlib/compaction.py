@@ -273,8 +273,7 @@ def _finish(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) ->
         return engine.refused("internal-invalid", "; ".join(wrong[:5]), plan.irreducible)
     at = conversation.wire_index
     cut = plan.choice.position
-    gone = sum(map(memo.message, conversation.messages[:cut]))
-    dropped = (Dropped(0, at(cut), "summarise", gone),)
+    dropped = _dropped(conversation, made, cut, memo)
     over = max(after - plan.sizes.target, 0)
     reason = "above-target" if over else "target-met"
     report = engine.report(
@@ -361,18 +360,35 @@ def _new_violations(before: Conversation, after: Conversation, plan: Plan) -> li
     return wrong
 
 
+def _dropped(before: Conversation, after: Conversation, cut: int, memo: Memo) -> tuple[Dropped, ...]:
+    """Which messages went, as ranges of the wire's indices."""
+    kept = {id(message) for message in after.messages}
+    runs: list[Dropped] = []
+    for position, message in enumerate(before.messages[:cut]):
+        if id(message) in kept:
+            continue
+        index = before.wire_index(position)
+        tokens = memo.message(message)
+        if runs and index in (runs[-1].stop - 1, runs[-1].stop):
+            runs[-1] = evolve(runs[-1], stop=index + 1, tokens=runs[-1].tokens + tokens)
+        else:
+            runs.append(Dropped(index, index + 1, "summarise", tokens))
+    return tuple(runs)
+
+
 def _first_changed(before: Conversation, after: Conversation) -> int:
     """The least message of the input at which the rendered blocks differ (law L18)."""
 
     def blocks(conversation: Conversation) -> list[tuple[int, Any]]:
         return [
-            (conversation.wire_index(at), (message.role, type(block), getattr(block, "text", block)))
+            (conversation.wire_index(at), (message.role, block.text if isinstance(block, Text) else block))
             for at, message in enumerate(conversation.messages)
             for block in message.blocks
         ]
 
     ours = blocks(before)
-    for (index, one), (_, other) in zip(ours, blocks(after), strict=False):
+    theirs = blocks(after)
+    for (index, one), (_, other) in zip(ours, theirs, strict=False):
         if one != other:
             return index
-    return 0
+    return ours[min(len(ours), len(theirs)) - 1][0]

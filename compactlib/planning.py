@@ -139,7 +139,7 @@ def plan(
 
     cut = choice.position
     opaque = _opaque(messages[:cut])
-    preamble = () if opaque else tuple(message for message in preamble if not any(message is kept for kept in messages[cut:]))
+    preamble = () if opaque else preamble
     kept_pins = [block for at, block in pinned if at < cut and at != choice.prompt]
     pin_messages = (_pin_message(kept_pins, form),) if kept_pins else ()
     prompt = () if choice.prompt is None else (messages[choice.prompt],)
@@ -163,7 +163,10 @@ def plan(
     if head >= before_tokens - least_gain:
         why = f"head and tail would keep {head} of {before_tokens} tokens"
         raise CannotPlanError("irreducible", why, irreducible)
-    earlier, persons = _persons(division, messages, cut, choice.prompt, found[1], policy, known, needed, memo)
+    pinned_at = {at for at, block in pinned if len(messages[at].blocks) == 1 or messages[at].blocks[0] is block}
+    earlier, persons = _persons(
+        division, messages, cut, {choice.prompt, *pinned_at}, found[1], policy, max(known.extras - needed, 0), memo
+    )
     return Plan(
         division=division,
         sizes=known,
@@ -351,14 +354,17 @@ def _persons(
     division: Division,
     messages: tuple[Message, ...],
     cut: int,
-    prompt: int | None,
+    elsewhere: set[int | None],
     quoted: tuple[str, ...],
     policy: Policy,
-    known: Sizes,
-    needed: int,
+    allowance: int,
     memo: Memo,
 ) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    """What persons wrote before the cut: the part that is quoted in the head, and all of it for comparison."""
+    """
+    What persons wrote before the cut: the part that is quoted in the head, and all of it for comparison.
+
+    *elsewhere* are the positions of messages that stay verbatim anyway: the kept prompt, pins.
+    """
     texts: list[tuple[str, bool]] = [(text, False) for text in quoted]  # (words, must be quoted)
     media: tuple[Block, ...] = ()
     everything = list(quoted)
@@ -372,23 +378,22 @@ def _persons(
         text = person_words(messages[at], kind, verbatim=last)
         if text:
             everything.append(text)
-        if at == prompt:
+        if at in elsewhere:
             continue
         if last and kind is not Kind.PREAMBLE:
             media = tuple(block for block in messages[at].blocks if isinstance(block, Media))
         if text:
             texts.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT)))
-    if prompt is None and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
+    if None in elsewhere and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
         everything.append(person_words(messages[cut], Kind.PROMPT, verbatim=False))
-    left = max(known.extras - needed, 0)
     kept: list[str] = []
     fits = policy.retain_prompts
     for text, must in reversed(texts):
         cost = memo.counter(text) + 8
-        fits = fits and cost <= left
+        fits = fits and cost <= allowance
         if must or fits:
             kept.append(text)
-            left = max(left - cost, 0)
+            allowance = max(allowance - cost, 0)
     blocks: tuple[Block, ...] = (Text(write_earlier(kept[::-1])),) if kept else ()
     return blocks + media, tuple(everything)
 

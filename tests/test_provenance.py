@@ -133,7 +133,7 @@ def test_the_first_prompt_is_quoted_whatever_the_reply_says() -> None:
     reply = sections(goal=f"{FIRST_PROMPT}\n> something invented\n- keep the CSV export")
 
     proven, count = with_proven_words(reply, parse_sections("", FULL), TALK, ())
-    found = with_first_prompt(proven, parse_sections("", FULL), ["migrate\nit all"], 4_000, estimate)
+    found = with_first_prompt(proven, parse_sections("", FULL), "migrate\nit all", 4_000, estimate)
 
     assert ((f"{FIRST_PROMPT}\n> migrate\n> it all", "- keep the CSV export"), 0) == (found.items("goal"), count)
 
@@ -142,7 +142,7 @@ def test_the_quotation_is_carried_from_summary_to_summary() -> None:
     """Later prompts never take its place."""
     before = parse_sections(f"## Goal\n{FIRST_PROMPT}\n> the very first", FULL)
 
-    found = with_first_prompt(sections(), before, ["a later one"], 4_000, estimate)
+    found = with_first_prompt(sections(), before, "a later one", 4_000, estimate)
 
     assert f"{FIRST_PROMPT}\n> the very first" == found.body("goal")
 

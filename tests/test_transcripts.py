@@ -814,6 +814,11 @@ class TestBrokenFiles:
                 load(place)
             assert caught.value.path == shown
 
+    def test_content_given_as_a_name_is_explained(self) -> None:
+        """The usual mistake, and the error says so."""
+        with pytest.raises(WireError, match="content is passed as bytes"):
+            load('[{"role": "user", "content": "hi"}]')
+
     def test_an_unknown_format_is_the_callers_mistake(self) -> None:
         """And the error lists the known ones."""
         with pytest.raises(PolicyError, match="claude-code, pi, anthropic, openai-chat"):

@@ -58,15 +58,16 @@ def run(arguments: list[str]) -> int:
         What the command returned, or 2 if it could not run.
     """
     try:
-        status = group.main(arguments, prog_name="compactlib", standalone_mode=False)
+        with group.make_context("compactlib", arguments) as context:
+            status = group.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return 2
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         return _failed(error.format_message(), usage="" if context is None else context.get_usage())
-    except click.Abort:
-        raise KeyboardInterrupt from None
     except CompactlibError as error:
         return _failed(str(error))
     except BrokenPipeError:

@@ -194,7 +194,7 @@ def _show_bars(page: Page, divided: list[dict[str, int]], window: int) -> None:
 
 def _show_kinds(page: Page, divided: list[dict[str, int]], window: int) -> None:
     """Tokens by kind, and what they are of the window."""
-    heads: list[Piece] = ["tokens"]
+    heads = ["tokens"]
     for name in ("before", "after")[: len(divided)]:
         heads += [name, "of window"]
     rows: list[list[Piece | Text]] = [[(head, "dim") for head in heads]]

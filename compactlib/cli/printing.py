@@ -53,6 +53,14 @@ class Segment:
     glyph: str = "█"
 
 
+class _Console(Console):
+    """A console that leaves it to `main` what to do when the reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        """Called while the error is being handled."""
+        raise  # the error that is being handled
+
+
 class Page:
     """
     What a command writes on.
@@ -63,7 +71,7 @@ class Page:
     """
 
     def __init__(self, stream: IO[str] | None = None) -> None:
-        self._console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._console = _Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self.is_terminal = self._console.is_terminal
         self.width = max(20, min(self._console.width, 100))
 

@@ -30,7 +30,7 @@ from ..transcripts import Transcript, read, read_all
 from ..transcripts.lines import read_bytes
 from .places import message_lines
 
-__all__ = ["EXAMPLE", "Source", "example_names", "read_source", "read_sources", "read_text", "report_problems"]
+__all__ = ["EXAMPLE", "Source", "examples", "read_source", "read_sources", "read_text", "report_problems"]
 
 EXAMPLE: Final = "example:"
 """What the name of a bundled example begins with."""
@@ -102,9 +102,10 @@ def report_problems(source: Source) -> None:
         sys.stderr.write(escape(f"{source.name}:{problem.line}: {problem.text}") + "\n")
 
 
-def example_names() -> tuple[str, ...]:
-    """The bundled examples."""
-    return tuple(sorted({path.stem for place in _PLACES for path in place.glob("*.jsonl")}))
+def examples() -> dict[str, Path]:
+    """The bundled examples by name."""
+    found = (path for place in _PLACES for suffix in (".json", ".jsonl") for path in sorted(place.glob(f"*{suffix}")))
+    return {path.stem: path for path in found}
 
 
 def _content(file: str) -> tuple[str, bytes]:
@@ -112,10 +113,9 @@ def _content(file: str) -> tuple[str, bytes]:
         return "<stdin>", sys.stdin.buffer.read()
     if not file.startswith(EXAMPLE):
         return file, read_bytes(file)
-    name = file.removeprefix(EXAMPLE)
-    for place in _PLACES:
-        path = place / f"{name}.jsonl"
-        if name in example_names() and path.is_file():
-            return file, read_bytes(path)
-    known = ", ".join(EXAMPLE + one for one in example_names()) or "none in this installation"
-    raise WireError(file, "there is no such example", hint=f"there are: {known}")
+    known = examples()
+    path = known.get(file.removeprefix(EXAMPLE))
+    if path is None:
+        names = ", ".join(EXAMPLE + name for name in sorted(known)) or "none in this installation"
+        raise WireError(file, "there is no such example", hint=f"there are: {names}")
+    return file, read_bytes(path)

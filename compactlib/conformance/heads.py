@@ -31,6 +31,7 @@ _MARKER: Final = re.compile(
 )
 _NUMBERED: Final = re.compile(r"[0-9]+(?:: ([^\n]*\n)|~ ([^\n]*)\n)")
 _CLOSING: Final = "[end of numbered lines]"
+_CONTROLS: Final = re.compile(r"\\+(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|r)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "\\": None})
 
 
@@ -81,8 +82,8 @@ def is_plain(text: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """*text* for comparison: case, quotation marks, backslashes and white space do not count."""
-    return " ".join(text.translate(_FLATTEN).casefold().split())
+    """*text* for comparison: case, quotation marks, control characters, backslashes and white space do not count."""
+    return " ".join(_CONTROLS.sub("", text).translate(_FLATTEN).casefold().split())
 
 
 @frozen

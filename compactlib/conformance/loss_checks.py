@@ -148,8 +148,9 @@ def prompts_kept(record: Record) -> Iterator[Finding]:
 
 def _last_prompt(record: Record, seen: Evidence, new_texts: list[str]) -> Iterator[Finding]:
     kinds = seen.parts.kinds
-    protected = ("prompt", None) if record.kinds_told else ("prompt", "harness", None)
-    last = max((at for at, unit in enumerate(seen.before) if unit.role == "user" and kinds[at] in protected and _may_be_said(unit)), default=None)
+    protected = ("prompt", "result", None) if record.kinds_told else ("prompt", "result", "harness", None)
+    candidates = [at for at, unit in enumerate(seen.before) if unit.role == "user" and kinds[at] in protected and _may_be_said(unit)]
+    last = candidates[-1] if candidates else None
     if last is None or last in seen.kept:
         return
     unit = seen.before[last]
@@ -159,11 +160,12 @@ def _last_prompt(record: Record, seen: Evidence, new_texts: list[str]) -> Iterat
     if kinds[last] == "prompt" and last in seen.parts.starts:
         yield from broken("PROMPT-1", f"the last prompt, message {unit.index}, is not in the output as it was")
     elif lost:
-        yield from broken("PROMPT-1", f"message {unit.index} may be a person's last words, and {len(lost)} of its blocks are gone")
+        yield from broken("PROMPT-1", f"message {unit.index} may be a person's last words, and {len(lost)} blocks of it are gone")
 
 
 def _may_be_said(unit: Unit) -> bool:
-    return not unit.of_kind("result") and bool(unit.text.strip() or unit.of_kind("media"))
+    """Whether there is anything beside results that a person can have sent."""
+    return bool(unit.text.strip() or (unit.of_kind("media") and not unit.of_kind("result")))
 
 
 def words_beside_results(seen: Evidence) -> list[tuple[int, str]]:

@@ -18,7 +18,7 @@ What is not here
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from attrs import evolve
@@ -52,7 +52,7 @@ def observe(
     summarise: Callable[[SummaryRequest], str | Summary] | None = None,
     when: Literal["auto", "now"] = "auto",
     pins: Sequence[tuple[int, int]] = (),
-    reminders: Sequence[str] = (),
+    reminders: Sequence[str | Callable[[], str]] = (),
     kinds: Sequence[Origin | None] | None = None,
     kinds_told: bool = False,
     repeat: bool = True,
@@ -95,7 +95,7 @@ def observe(
         before_tokens=memo.request(conversation),
         after_tokens=memo.request(parsed) if outcome.first_changed is not None else memo.request(made),
         pins=tuple(pins),
-        reminders=tuple(reminders),
+        reminders=tuple(_texts(reminders)),
         exchanges=tuple(log),
         headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections if section.key in SCHEMAS[policy.schema].required),
         known_headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections),
@@ -117,6 +117,17 @@ def observe(
         twin = evolve(_record(repeated, fresh, policy, memo), after=render(repeated.conversation), exchanges=tuple(second))
         record = evolve(record, repeated=twin.digest)
     return record, outcome
+
+
+def _texts(reminders: Sequence[str | Callable[[], str]]) -> Iterator[str]:
+    """The reminders as the compactor must have seen them; one that fails has no text."""
+    for reminder in reminders:
+        try:
+            text = reminder if isinstance(reminder, str) else reminder()
+        except Exception:  # noqa: BLE001, S112 - the compactor says what came of it
+            continue
+        if isinstance(text, str):
+            yield text
 
 
 def _fresh(conversation: Conversation, text: str) -> Conversation:

@@ -453,7 +453,9 @@ def describe() -> str:
     for (state, event), (goal, breach) in TABLE[Neighbours.JOINED].items():
         if breach is None and goal is not state:
             moves.setdefault((state, goal), []).append(event.name)
-    lines += [f"    {state.name} --> {goal.name}: {', '.join(names)}" for (state, goal), names in sorted(moves.items(), key=_by_name)]
+    lines += [
+        f"    {state.name} --> {goal.name}: {', '.join(names)}" for (state, goal), names in sorted(moves.items(), key=_by_name)
+    ]
     lines += [f"    {state.name} --> [*]" for state in State if TABLE[Neighbours.JOINED][state, Event.REQUEST][1] is None]
     return "\n".join([*lines, "```", ""])
 

@@ -31,21 +31,24 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from ..model import Block, Call, Media, Message, Opaque, Reasoning, Result, Text
+from ..model import Block, Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
 from .automaton import Breach, Event
 from .profiles import MEDIA_MARKERS, Profile, route_of, sees_tool_images, takes_system_role
-from .reader import HUMAN, PLACE_BITS, Around, Mode, Reader
+from .reader import PLACE_BITS, Around, Mode, Reader
 from .violation import Violation, quote
 
 __all__ = ["OpenAIChatReader"]
 
 _SYSTEM, _USER, _MODEL, _PROMPT, _NOTE = map(int, (Event.SYSTEM, Event.USER, Event.MODEL, Event.PROMPT, Event.NOTE))
 
+_HUMAN: Final = Origin.HUMAN
+
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NAMES_KEPT: Final = 4096  # hostile input must not grow the memo without bound
 _ID_CHARS: Final = 40
 _LONGEST_ID_CHARS: Final = 64
 _LEGACY: Final = "\x00function_call "  # + the message's index: the key of a call that has no id
+_MARKER_CHARS: Final = 64
 _JSON_SPACE: Final = " \t\n\r"
 
 
@@ -54,9 +57,8 @@ def _no_constant(word: str) -> float:
 
 
 # float() takes numbers of any length in linear time, where int() refuses long ones
-_SCAN: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder(
-    parse_int=float, parse_float=float, parse_constant=_no_constant
-).scan_once
+_DECODER: Final = json.JSONDecoder(parse_int=float, parse_float=float, parse_constant=_no_constant)
+_SCAN: Final[Callable[[str, int], tuple[Any, int]]] = _DECODER.scan_once  # type: ignore[attr-defined]  # not in typeshed
 
 
 class OpenAIChatReader(Reader):
@@ -80,11 +82,11 @@ class OpenAIChatReader(Reader):
 
     def read(self, messages: Iterable[Message]) -> None:
         """Read the next messages.  The one hot loop: what is common is judged here, what is odd where it is named."""
-        machine = self._machine
+        machine = self.machine
         begin, see, call, result = machine.begin, machine.see, machine.call, machine.result
         names = self._names
         for message in messages:
-            self._index = index = self._index + 1
+            self.index = index = self.index + 1
             role = message.role
             content = message.content
             if role == "tool":
@@ -130,14 +132,14 @@ class OpenAIChatReader(Reader):
                     except (StopIteration, TypeError, ValueError, RecursionError):
                         self._odd_arguments(block, f"/tool_calls/{place}/function/arguments")
                     place += 1
-                if not place or self._profile.string_only:
+                if not place or self.profile.string_only:
                     self._no_calls(message, content, place)
             elif role == "user":
                 if machine.open_count and self._intruder < 0:
                     self._intruder = index
                 begin(_USER)
                 if isinstance(content, str):
-                    see(_PROMPT if message.origin is None or message.origin is HUMAN else _NOTE)
+                    see(_PROMPT if message.origin is None or message.origin is _HUMAN else _NOTE)
                 else:
                     self._user_blocks(message, content)
             else:
@@ -145,17 +147,21 @@ class OpenAIChatReader(Reader):
                 continue
             self._spoken = True
 
+    # -- model messages --------------------------------------------------------------------------------------------
+
     def _went_on(self) -> None:
         """The model goes on while calls are open."""
-        self.found += self._unanswered(self._machine.abandoned)
+        self.found += self._unanswered(self.machine.abandoned)
         self._intruder = -1
 
     def _no_calls(self, message: Message, content: tuple[Block, ...], calls: int) -> None:
         """What an assistant message must have where it has no calls."""
         form = message.wire.form
         parts = [block for block in content if not isinstance(block, Call | Reasoning)]
-        if form == "list" and self._profile.string_only:
-            self._report("O-CONTENT-01", "string-only", "/content", "the content of an assistant message is a list", "a string")
+        if form == "list" and self.profile.string_only:
+            self.report(
+                "O-CONTENT-01", "/content", "the content of an assistant message is a list", "a string", case="string-only"
+            )
         if calls:
             return
         if form in ("null", "absent", "list") and not parts and not message.wire.get("refusal"):
@@ -165,42 +171,12 @@ class OpenAIChatReader(Reader):
 
     def _empty_calls(self, message: Message) -> None:
         if message.wire.get("tool_calls", []) is not None:  # null is padding, and means absent
-            self._report("O-CONTENT-02", self._lax, "/tool_calls", "tool_calls is empty", "at least one call, or no such key")
+            self.report("O-CONTENT-02", "/tool_calls", "tool_calls is empty", "at least one call, or no such key", case=self._lax)
 
-    def _no_content(self, form: str, lax: str | None) -> None:
+    def _no_content(self, form: str, case: str | None) -> None:
         what = {"null": "is null", "absent": "is absent", "list": "is an empty list"}.get(form, "is missing")
-        self._report("O-CONTENT-01", lax, "/content", f"the content of message {self._index} {what}", "a string, or a list of parts")
-
-    def _user_blocks(self, message: Message, content: tuple[Block, ...]) -> None:
-        self._machine.see(_NOTE if self._is_note(message, content) else _PROMPT)
-        if not content:
-            self._no_content(message.wire.form, None)
-
-    def _is_note(self, message: Message, content: tuple[Block, ...]) -> bool:
-        """Whether a user message is not a person's: its origin says so, or it is media and nothing but a known marker."""
-        origin = message.origin
-        if origin is not None:
-            return HUMAN not in origin if isinstance(origin, tuple) else origin is not HUMAN
-        if not self._machine.open_count or not any(isinstance(block, Media) for block in content):
-            return False
-        return all(isinstance(block, Media) or (isinstance(block, Text) and _is_marker(block.text)) for block in content)
-
-    def _instructions(self, message: Message) -> None:
-        """A system or developer message, or one of a role that nobody knows."""
-        word = message.wire.tag
-        if self._machine.open_count and self._intruder < 0:
-            self._intruder = self._index
-        self._machine.begin(_SYSTEM)
-        if message.role == "other":
-            self._report("O-ROLE-01", "unknown-role", "/role", f"the role is {quote(word)}", "a role of this dialect")
-        elif word not in self._roles:
-            self._report("O-ROLE-01", f"no-{word}-role", "/role", f"the model does not know the role {word}", " or ".join(sorted(self._roles)))
-        if self._profile.system_first and self._spoken and message.role != "other":
-            self._report("O-SYS-01", "system-first", "/role", f"a {word} message stands behind other messages", "it at the beginning")
-        if message.content.__class__ is not str and not message.content:
-            self._no_content(message.wire.form, None)
-
-    # -- calls -----------------------------------------------------------------------------------------------------
+        words = f"the content of message {self.index} {what}"
+        self.report("O-CONTENT-01", "/content", words, "a string, or a list of parts", case=case)
 
     def _other_call(self, message: Message, block: Call, place: int) -> None:
         """A call that is no function's in ``tool_calls``: a custom tool's, the old kind, or Anthropic's among the parts."""
@@ -208,11 +184,11 @@ class OpenAIChatReader(Reader):
         key = block.id
         path = f"/tool_calls/{place}"
         if tag == "function_call":
-            key, path = f"{_LEGACY}{self._index}", "/function_call"
+            key, path = f"{_LEGACY}{self.index}", "/function_call"
         elif tag == "tool_use":
             parts = [part for part in message.blocks if not isinstance(part, Reasoning)]
             path = f"/content/{parts.index(block)}"
-        breach = self._machine.call(key, (self._index << PLACE_BITS) + place)
+        breach = self.machine.call(key, (self.index << PLACE_BITS) + place)
         if breach is not None:
             self._call_breach(breach, key, path)
         if not 0 < len(key) <= _ID_CHARS:
@@ -223,119 +199,154 @@ class OpenAIChatReader(Reader):
             self._odd_arguments(block, path + "/arguments")
 
     def _call_breach(self, breach: Breach, key: str, path: str) -> None:
-        where = "in this message" if breach is Breach.DUPLICATE else "in an earlier step"
-        rule, case = self._profile.breaches[breach]
-        message = f"the id {quote(key)} was used {where} already"
-        lax = self._lax if breach is Breach.DUPLICATE else case
-        self._report(rule, lax, path + "/id", message, "an id of its own for each call", ids=(key,))
+        rule, case = self.profile.breaches[breach]
+        where = "in an earlier step"
+        if breach is Breach.DUPLICATE:
+            where, case = "in this message", self._lax
+        words = f"the id {quote(key)} was used {where} already"
+        self.report(rule, path + "/id", words, "an id of its own for each call", case=case, ids=(key,))
 
     def _bad_id(self, key: str, path: str) -> None:
-        if not key:
-            case, what = "empty", "a call without an id"
-        else:
-            case, what = ("over-64" if len(key) > _LONGEST_ID_CHARS else self._id_case), f"the id {quote(key)} has {len(key)} characters"
-        self._report("O-ID-01", case, path, what, f"1 to {_ID_CHARS} characters", ids=(key,))
+        words = f"the id {quote(key)} has {len(key)} characters" if key else "a call without an id"
+        case = "empty" if not key else "over-64" if len(key) > _LONGEST_ID_CHARS else self._id_case
+        self.report("O-ID-01", path, words, f"1 to {_ID_CHARS} characters", case=case, ids=(key,))
 
     def _name(self, name: str, path: str) -> None:
         if not _NAME.fullmatch(name):
-            self._report("O-NAME-01", None, path, f"the name {quote(name)} is not 1 to 64 of a-z, A-Z, 0-9, _ and -", "such a name")
+            words = f"the name {quote(name)} is not 1 to 64 of a-z, A-Z, 0-9, _ and -"
+            self.report("O-NAME-01", path, words, "such a name")
         elif len(self._names) < _NAMES_KEPT:
             self._names.add(name)
 
     def _odd_arguments(self, block: Call, path: str) -> None:
         """Arguments that are not one JSON value from the first character to the last."""
         arguments = block.arguments
+        case: str | None = None
         if not isinstance(arguments, str):
-            case, what = None, "are no string"
+            what = "are no string"
         elif not arguments:
             case, what = "empty", "are empty"
         elif is_json(arguments):
             return  # space around it
         else:
             case, what = "not-json", "are no JSON"
-        self._report(
-            "O-ARGS-01", case, path, f"the arguments of the call {quote(block.id)} {what}", "the JSON text of an object", ids=(block.id,)
-        )
+        words = f"the arguments of the call {quote(block.id)} {what}"
+        self.report("O-ARGS-01", path, words, "the JSON text of an object", case=case, ids=(block.id,))
 
     # -- results ---------------------------------------------------------------------------------------------------
 
     def _result_without_id(self, message: Message, block: Result) -> None:
         """It answers the oldest open call, so that what is missing is found once."""
-        machine = self._machine
+        machine = self.machine
         wire = message.wire
         key = block.call_id
         legacy = wire.tag == "function"
         if legacy:
             key = machine.oldest() or _LEGACY
             if not wire.get("name"):
-                self._report("O-NAME-02", None, "", "a message of role function has no name", "the function's name")
+                self.report("O-NAME-02", "", "a message of role function has no name", "the function's name")
         elif "tool_call_id" not in wire.keys or wire.get("tool_call_id", "") is None:
             key = machine.oldest() or key
-            self._report("O-TOOLMSG-01", self._lax, "", "a tool message has no tool_call_id", "the id of the call that it answers")
+            expected = "the id of the call that it answers"
+            self.report("O-TOOLMSG-01", "", "a tool message has no tool_call_id", expected, case=self._lax)
         breach = machine.result(key)
         if breach is not None:
-            self._result_breach(breach, key, case="legacy" if legacy else None)
+            self._result_breach(breach, key, legacy="legacy" if legacy else None)
 
-    def _result_breach(self, breach: Breach, key: str, *, case: str | None = None) -> None:
+    def _result_breach(self, breach: Breach, key: str, *, legacy: str | None = None) -> None:
         shown = quote(self._shown(key))
-        call = f"message {self._machine.place >> PLACE_BITS}"
-        at, path = self._index, ""
+        call = f"message {self.machine.place >> PLACE_BITS}"
+        at, path = self.index, ""
+        rule, case = self.profile.breaches[breach]
         if breach is Breach.REPEAT:
-            path, message, expected = "/tool_call_id", f"the call {shown} of {call} is answered twice", "one result for each call"
-        elif breach is Breach.STRAY:
-            message, expected = f"the result for {shown} answers no call of the assistant message before its run", "its call there"
-        elif breach is Breach.BETWEEN and self._intruder >= 0:
-            at, self._intruder = self._intruder, -1
-            message = f"message {at} stands between the calls of {call} and the result for {shown}"
-            expected = "it behind the last result of the batch"
+            path, words, expected = "/tool_call_id", f"the call {shown} of {call} is answered twice", "one result for each call"
         else:
-            message, expected = f"the result for {shown} comes after the conversation went on from {call}", f"it directly behind {call}"
-        rule, usual = self._profile.breaches[breach]
-        if breach is not Breach.REPEAT:
-            usual = case or self._pair_case
-        self.found.append(self._violation(rule, usual, at, path, message, expected, ids=(self._shown(key),)))
+            case = legacy or self._pair_case
+            if breach is Breach.STRAY:
+                words, expected = (
+                    f"the result for {shown} answers no call of the assistant message before its run",
+                    "its call there",
+                )
+            elif breach is Breach.BETWEEN and self._intruder >= 0:
+                at, self._intruder = self._intruder, -1
+                words = f"message {at} stands between the calls of {call} and the result for {shown}"
+                expected = "it behind the last result of the batch"
+            else:
+                words, expected = (
+                    f"the result for {shown} comes after the model went on from {call}",
+                    f"it directly behind {call}",
+                )
+        self.found.append(self.violation(rule, at, path, words, expected, case=case, ids=(self._shown(key),)))
 
-    def _result_parts(self, message: Message, body: tuple[Block, ...] | str | None) -> None:
+    def _result_parts(self, message: Message, body: tuple[Block, ...] | None) -> None:
         if body is None:
-            what = "null" if message.wire.form == "null" else "absent"
-            self._report("O-TOOLMSG-01", self._lax, "/content", f"the content of a tool message is {what}", "a string, or text parts")
+            words = f"the content of a tool message is {'null' if message.wire.form == 'null' else 'absent'}"
+            self.report("O-TOOLMSG-01", "/content", words, "a string, or text parts", case=self._lax)
             return
         if not body:
             self._no_content("list", self._lax)
         for position, part in enumerate(body):
             if not isinstance(part, Text):
-                word = part.kind if isinstance(part, Opaque | Media) else "odd"
-                self._report(
-                    "O-IMG-01", self._image_case, f"/content/{position}", f"a part {quote(word)} in a tool message", "text; pictures in a user message behind"
-                )
+                words = f"a part {quote(part.kind if isinstance(part, Opaque | Media) else 'odd')} in a tool message"
+                expected = "text; pictures in a user message behind the run"
+                self.report("O-IMG-01", f"/content/{position}", words, expected, case=self._image_case)
+
+    # -- user messages and instructions ----------------------------------------------------------------------------
+
+    def _user_blocks(self, message: Message, content: tuple[Block, ...]) -> None:
+        self.machine.see(_NOTE if self._is_note(message, content) else _PROMPT)
+        if not content:
+            self._no_content(message.wire.form, None)
+
+    def _is_note(self, message: Message, content: tuple[Block, ...]) -> bool:
+        """Whether a user message is not a person's: its origin says so, or it is media and nothing but a known marker."""
+        origin = message.origin
+        if origin is not None:
+            return _HUMAN not in origin if isinstance(origin, tuple) else origin is not _HUMAN
+        if not self.machine.open_count or not any(isinstance(block, Media) for block in content):
+            return False
+        return all(isinstance(block, Media) or (isinstance(block, Text) and _is_marker(block.text)) for block in content)
+
+    def _instructions(self, message: Message) -> None:
+        """A system or developer message, or one of a role that nobody knows."""
+        word = message.wire.tag
+        if self.machine.open_count and self._intruder < 0:
+            self._intruder = self.index
+        self.machine.begin(_SYSTEM)
+        if message.role == "other":
+            self.report("O-ROLE-01", "/role", f"the role is {quote(word)}", "a role of this dialect", case="unknown-role")
+        elif word not in self._roles:
+            expected = " or ".join(sorted(self._roles))
+            self.report("O-ROLE-01", "/role", f"the model does not know the role {word}", expected, case=f"no-{word}-role")
+        if self.profile.system_first and self._spoken and message.role != "other":
+            words = f"a {word} message stands behind other messages"
+            self.report("O-SYS-01", "/role", words, "it at the beginning", case="system-first")
+        if message.content == ():
+            self._no_content(message.wire.form, None)
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
     def ending(self, mode: Mode) -> list[Violation]:
         """What it would break to end here.  Nothing changes."""
-        found = []
+        found = self._sizes("O-SIZE-01")
         if self._end_breach(mode) is Breach.OPEN:
-            found += self._unanswered(self._machine.open)
-        if self._index < 0:
-            found.append(self._violation("O-EMPTY-01", None, None, "", "there are no messages", "at least one"))
-        around = self._around
-        if around.prompt_tokens is not None and around.window_tokens is not None and around.prompt_tokens > around.window_tokens:
-            message = f"the prompt has {around.prompt_tokens} tokens"
-            found.append(self._violation("O-SIZE-01", None, None, "", message, f"at most {around.window_tokens}"))
+            found += self._unanswered(self.machine.open)
+        if self.index < 0:
+            found.append(self.violation("O-EMPTY-01", None, "", "there are no messages", "at least one"))
         return found
 
     def _open_case(self, calls: Sequence[tuple[str, int]]) -> str | None:
         return "legacy" if all(key.startswith(_LEGACY) for key, _place in calls) else self._pair_case
 
-    def _call_path(self, place: int) -> str:
-        return f"/tool_calls/{place & ((1 << PLACE_BITS) - 1)}"
+    def _call_path(self, position: int) -> str:
+        return f"/tool_calls/{position}"
 
     def _shown(self, key: str) -> str:
         return "" if key.startswith(_LEGACY) else key
 
 
 def _is_marker(text: str) -> bool:
-    return len(text) <= 64 and text.strip().lower() in MEDIA_MARKERS
+    return len(text) <= _MARKER_CHARS and text.strip().lower() in MEDIA_MARKERS
 
 
 def is_json(text: str) -> bool:

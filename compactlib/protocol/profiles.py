@@ -272,11 +272,10 @@ def describe() -> str:
             ", ".join(f"{limit} {what}" for what, limit in limits.items() if limit is not None) or "none",
         )
         lines.append("| " + " | ".join(cells) + " |")
-    names = [name for name in PROFILES if any(PROFILES[name].breaches != PROFILES[other].breaches for other in PROFILES)]
-    shown = [name for name in names if PROFILES[name].dialect == name or PROFILES[name].breaches != PROFILES[PROFILES[name].dialect].breaches]
+    shown = [name for name, one in PROFILES.items() if one.dialect == name or one.breaches != PROFILES[one.dialect].breaches]
     lines += ["", "| breach | core | " + " | ".join(shown) + " |", "| --- " * (len(shown) + 2) + "|"]
     for breach in Breach:
         rules = [PROFILES[name].breaches.get(breach) for name in shown]
-        cells = tuple("allowed" if rule is None else rule[0] + (f" ({rule[1]})" if rule[1] else "") for rule in rules)
-        lines.append("| " + " | ".join((breach.name.lower(), breach.core, *cells)) + " |")
+        words = ["allowed" if rule is None else rule[0] + (f" ({rule[1]})" if rule[1] else "") for rule in rules]
+        lines.append("| " + " | ".join((breach.name.lower(), breach.core, *words)) + " |")
     return "\n".join([*lines, ""])

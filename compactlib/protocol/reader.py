@@ -23,21 +23,19 @@ from typing import Final, Literal, TypeAlias
 
 from attrs import frozen
 
-from ..model import Conversation, Json, Message, Origin
+from ..model import Conversation, Json, Message
 from .automaton import EXPECTED, Automaton, Breach, Event
 from .profiles import Profile
 from .rules import RULES
-from .violation import Violation, quote, quote_all
+from .violation import Violation, quote_all
 
-__all__ = ["Around", "Mode", "Reader", "has_lone_surrogate"]
+__all__ = ["PLACE_BITS", "Around", "Mode", "Reader", "has_lone_surrogate"]
 
 Mode: TypeAlias = Literal["request", "history"]
 """``request``: it is sent now; ``history``: it is put aside and may end at a frontier (law L4)."""
 
 PLACE_BITS: Final = 32
-"""A place is the wire index of a message, shifted by this, and a position in the message."""
-
-HUMAN: Final = Origin.HUMAN
+"""A call's place is the wire index of its message, shifted by this, and its position there."""
 
 
 @frozen
@@ -72,6 +70,13 @@ class Around:
             return None
         return frozenset(tool.name for tool in self.conversation.tools)
 
+    @property
+    def excess_tokens(self) -> int:
+        """By how much the prompt is larger than the window, as far as both are known."""
+        if self.prompt_tokens is None or self.window_tokens is None:
+            return 0
+        return max(0, self.prompt_tokens - self.window_tokens)
+
 
 class Reader(ABC):
     """
@@ -79,15 +84,20 @@ class Reader(ABC):
 
     Attributes:
         found: findings so far; whoever reads takes them out.
+        profile: how the provider wants it.
+        around: what stands around the messages.
+        machine: the automaton.
+        index: the message being read, as the wire numbers it; -1 before the first.
+        last: the message read last.
     """
 
     def __init__(self, profile: Profile, around: Around) -> None:
         self.found: list[Violation] = []
-        self._profile = profile
-        self._around = around
-        self._machine = Automaton(profile.neighbours, scope=profile.scope)
-        self._index = -1  # of the message being read, on the wire
-        self._last: Message | None = None
+        self.profile: Final = profile
+        self.around: Final = around
+        self.machine: Final = Automaton(profile.neighbours, scope=profile.scope)
+        self.index = -1
+        self.last: Message | None = None
 
     @abstractmethod
     def read(self, messages: Iterable[Message]) -> None:
@@ -100,97 +110,92 @@ class Reader(ABC):
     @property
     def expected(self) -> str:
         """What may come now, in words."""
-        words = EXPECTED[self._machine.state]
-        waiting = [self._shown(key) for key, _place in self._machine.open]
+        words = EXPECTED[self.machine.state]
+        waiting = [self._shown(key) for key, _place in self.machine.open]
         return f"{words}: {quote_all(waiting)}" if waiting else words
 
     # -- findings --------------------------------------------------------------------------------------------------
 
-    def _violation(
+    def violation(
         self,
         rule: str,
-        case: str | None,
         index: int | None,
         path: str,
         message: str,
         expected: str,
         *,
+        case: str | None = None,
         ids: tuple[str, ...] = (),
-        fix: str | None = "rule's",
+        fix: str | None = None,
     ) -> Violation:
-        """One finding; *path* is relative to its message."""
+        """One finding; *path* is relative to its message, *fix* is the rule's own where none is given."""
         known = RULES[rule]
-        pointer = "" if index is None else f"{self._around.root}/{index}{path}"
-        mend = known.fix if fix == "rule's" else fix
-        return Violation(rule, known.law, known.level_in(case), index, pointer, message, expected, mend, ids)
+        pointer = "" if index is None else f"{self.around.root}/{index}{path}"
+        return Violation(rule, known.law, known.level_in(case), index, pointer, message, expected, fix or known.fix, ids)
 
-    def _report(
+    def report(
         self,
         rule: str,
-        case: str | None,
         path: str,
         message: str,
         expected: str,
         *,
+        case: str | None = None,
         ids: tuple[str, ...] = (),
-        fix: str | None = "rule's",
+        fix: str | None = None,
     ) -> None:
         """A finding in the message being read."""
-        self.found.append(self._violation(rule, case, self._index, path, message, expected, ids=ids, fix=fix))
+        self.found.append(self.violation(rule, self.index, path, message, expected, case=case, ids=ids, fix=fix))
 
-    def _breach(self, breach: Breach, path: str, message: str, expected: str, *, ids: tuple[str, ...] = ()) -> None:
-        """A breach of the core in the message being read, if it is one in this profile."""
-        named = self._profile.breaches.get(breach)
+    def breach(self, breach: Breach, path: str, message: str, expected: str, *, ids: tuple[str, ...] = ()) -> None:
+        """A breach of the core in the message being read, if this profile has a rule for it."""
+        named = self.profile.breaches.get(breach)
         if named is not None:
             rule, case = named
-            self._report(rule, case, path, message, expected, ids=ids)
+            self.report(rule, path, message, expected, case=case, ids=ids)
 
     def _unanswered(self, calls: Iterable[tuple[str, int]]) -> list[Violation]:
-        """C1, one finding for each message whose calls (id, place) have no result."""
-        named = self._profile.breaches.get(Breach.OPEN)
-        if named is None:
-            return []
+        """C1: one finding for each message some of whose calls, (id, place), have no result."""
+        rule, usual = self.profile.breaches[Breach.OPEN]
         by_message: dict[int, list[tuple[str, int]]] = {}
         for key, place in calls:
             by_message.setdefault(place >> PLACE_BITS, []).append((key, place))
         found = []
         for index, group in by_message.items():
-            rule, case = named
             ids = tuple(self._shown(key) for key, _place in group)
-            found.append(
-                self._violation(
-                    rule,
-                    self._open_case(group) or case,
-                    index,
-                    self._call_path(group[0][1]),
-                    f"message {index} calls {quote_all(ids)}, and no result answers",
-                    f"{_results_of(ids)} directly behind message {index}, before anything else",
-                    ids=ids,
-                )
-            )
+            what = "a result for" if len(ids) == 1 else "results for"
+            message = f"message {index} calls {quote_all(ids)}, and no result answers"
+            expected = f"{what} {quote_all(ids)} directly behind message {index}, before anything else"
+            path = self._call_path(group[0][1] & ((1 << PLACE_BITS) - 1))
+            found.append(self.violation(rule, index, path, message, expected, case=self._open_case(group) or usual, ids=ids))
         return found
 
     def _end_breach(self, mode: Mode) -> Breach | None:
-        return self._machine.end(Event.REQUEST if mode == "request" else Event.HISTORY)
+        return self.machine.end(Event.REQUEST if mode == "request" else Event.HISTORY)
+
+    def _sizes(self, rule: str) -> list[Violation]:
+        """C15: the prompt fits the window."""
+        around = self.around
+        if not around.excess_tokens:
+            return []
+        return [
+            self.violation(rule, None, "", f"the prompt has {around.prompt_tokens} tokens", f"at most {around.window_tokens}")
+        ]
 
     # -- what dialects say differently -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def _call_path(self, position: int) -> str:
+        """The pointer of the call at *position* of a message, relative to the message."""
 
     def _open_case(self, calls: Sequence[tuple[str, int]]) -> str | None:
         """The case of C1 for these calls of one message, if it is a special one."""
         del calls
         return None
 
-    @abstractmethod
-    def _call_path(self, place: int) -> str:
-        """The pointer of the call at *place*, relative to its message."""
-
     def _shown(self, key: str) -> str:
         """The id that the wire has for the automaton's *key*."""
         return key
-
-
-def _results_of(ids: Sequence[str]) -> str:
-    return ("a result for " if len(ids) == 1 else "results for ") + quote_all(ids)
 
 
 def has_lone_surrogate(text: str) -> bool:
@@ -207,11 +212,3 @@ def has_lone_surrogate(text: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
-
-
-def place_words(place: int) -> str:
-    """Which message a place is in, in words."""
-    return f"message {place >> PLACE_BITS}"
-
-
-_ = quote  # TEMP

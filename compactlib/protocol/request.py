@@ -54,7 +54,13 @@ def cache_marks(conversation: Conversation) -> int:
     system = 0
     for block in conversation.system:
         value = block.value if isinstance(block, Opaque) else None
-        mark = value.get("cache_control") if isinstance(value, dict) else None if isinstance(block, Opaque) else block.wire.get("cache_control")
+        mark = (
+            value.get("cache_control")
+            if isinstance(value, dict)
+            else None
+            if isinstance(block, Opaque)
+            else block.wire.get("cache_control")
+        )
         system += mark is not None
     return tools + system
 
@@ -86,7 +92,9 @@ def _forced_tool(conversation: Conversation, profile: Profile) -> Iterator[Viola
     kind = choice.get("type") if isinstance(choice, dict) else choice
     thinking = thinking_mode(conversation)
     if thinking in ("enabled", "adaptive") and isinstance(kind, str) and kind in _FORCED:
-        yield _found("A-TC-01", f"tool_choice is {kind} while thinking is {thinking}", "tool_choice auto or none, or thinking off")
+        yield _found(
+            "A-TC-01", f"tool_choice is {kind} while thinking is {thinking}", "tool_choice auto or none, or thinking off"
+        )
 
 
 # What a field of a context edit has to be.
@@ -153,13 +161,22 @@ def _edits(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
             continue
         fields = _EDITS.get(kind)
         if fields is None:
-            yield _found("A-CTX-02", f"context edit {place} is of the unknown type {quote(kind)}", f"one of {', '.join(_EDITS)}", "unknown-edit")
+            yield _found(
+                "A-CTX-02",
+                f"context edit {place} is of the unknown type {quote(kind)}",
+                f"one of {', '.join(_EDITS)}",
+                "unknown-edit",
+            )
             continue
         for name, value in edit.items():
             if name != "type" and not (name in fields and fields[name](value)):
-                yield _found("A-CTX-02", f"the field {quote(name)} of context edit {place} ({kind}) is odd", "the fields of its type")
+                yield _found(
+                    "A-CTX-02", f"the field {quote(name)} of context edit {place} ({kind}) is odd", "the fields of its type"
+                )
         if kind == "clear_thinking_20251015" and thinking_mode(conversation) not in ("enabled", "adaptive"):
-            yield _found("A-CTX-01", f"context edit {place} clears thinking, and thinking is not on", "thinking enabled or adaptive")
+            yield _found(
+                "A-CTX-01", f"context edit {place} clears thinking, and thinking is not on", "thinking enabled or adaptive"
+            )
 
 
 def _system(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
@@ -169,9 +186,13 @@ def _system(conversation: Conversation, profile: Profile) -> Iterator[Violation]
             if isinstance(block, Text) and not block.text:
                 yield _found("A-EMPTY-01", f"system block {place} is an empty text", "text that is not empty, or no block")
                 if block.wire.get("cache_control") is not None:
-                    yield _found("A-CACHE-02", f"a cache mark on system block {place}, which is empty", "the mark on another block")
+                    yield _found(
+                        "A-CACHE-02", f"a cache mark on system block {place}, which is empty", "the mark on another block"
+                    )
             elif isinstance(block, Reasoning) and block.wire.get("cache_control") is not None:
-                yield _found("A-CACHE-03", f"a cache mark on system block {place}, which is thinking", "the mark on another block")
+                yield _found(
+                    "A-CACHE-03", f"a cache mark on system block {place}, which is thinking", "the mark on another block"
+                )
     marks = cache_marks(conversation)
     if profile.marks_limit is not None and marks > profile.marks_limit:
         yield _found("A-CACHE-01", f"{marks} cache marks in tools and system", f"at most {profile.marks_limit}")
@@ -183,4 +204,6 @@ def _function_names(conversation: Conversation, profile: Profile) -> Iterator[Vi
         value = tool.value
         inner = value.get(str(value.get("type")), value.get("function")) if isinstance(value, dict) else None
         if isinstance(inner, dict) and "name" in inner and not _NAME.fullmatch(tool.name):
-            yield _found("O-NAME-01", f"function {place} is called {quote(tool.name)}", "1 to 64 of the characters a-z, A-Z, 0-9, _ and -")
+            yield _found(
+                "O-NAME-01", f"function {place} is called {quote(tool.name)}", "1 to 64 of the characters a-z, A-Z, 0-9, _ and -"
+            )

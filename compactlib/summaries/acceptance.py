@@ -36,6 +36,7 @@ import enum
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 from attrs import frozen
@@ -219,7 +220,8 @@ def judge(
     if previous and replaced_has_prompt and previous.strip() in (plain, answer.text.strip()):
         return Rejected(Code.SAME, "the previous summary came back unchanged although a prompt or an anchor is replaced")
     sections, moved = with_proven_words(sections, before, request.messages, human_texts)
-    sections = with_first_prompt(sections, before, [*human_texts, *said_by_persons(request.messages)], ceiling_tokens, counter)
+    first = next(chain(human_texts, said_by_persons(request.messages)), "")
+    sections = with_first_prompt(sections, before, _harmless(first, issued)[0], ceiling_tokens, counter)
     sections, reopened = _with_done_kept(sections, before, request)
     body = render_sections(sections)
     tokens = counter(body)

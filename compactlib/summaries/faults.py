@@ -97,7 +97,7 @@ def _drop_anchor(request: SummaryRequest) -> str:
             if not identifies(item) and "/" not in item and not any(map(str.isdigit, item))
         ]
         sections = sections.with_items(section.key, kept)
-    return render_sections(sections)
+    return render_sections(sections.with_items("critical", [*sections.items("critical"), "- some work was done"]))
 
 
 def _fallen_back(request: SummaryRequest) -> str:

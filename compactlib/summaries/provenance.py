@@ -224,7 +224,7 @@ class _Sources:
 
 
 def with_first_prompt(
-    sections: Sections, before: Sections, said: Sequence[str], ceiling_tokens: int, counter: Counter
+    sections: Sections, before: Sections, prompt: str, ceiling_tokens: int, counter: Counter
 ) -> Sections:
     """
     *sections* with the first prompt quoted at the beginning of *goal*.
@@ -232,12 +232,12 @@ def with_first_prompt(
     Args:
         sections: of a reply.
         before: of the previous summary; its quotation is carried on unchanged.
-        said: what persons wrote, in order.
+        prompt: the first prompt, used where there is none to carry on.
         ceiling_tokens: the largest body that is taken; an eighth of it is for this.
         counter: counts tokens.
     """
     found = next((item for item in before.items("goal") if item.startswith(FIRST_PROMPT)), "")
-    found = found or quotation(said[0] if said else "", ceiling_tokens // 8, counter)
+    found = found or quotation(prompt, ceiling_tokens // 8, counter)
     if not found:
         return sections
     return sections.with_items("goal", [found, *(item for item in sections.items("goal") if not item.startswith(FIRST_PROMPT))])

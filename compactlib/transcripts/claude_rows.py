@@ -46,24 +46,26 @@ class Row:
         kind: its ``type``.
         uuid: its id, or a made-up one where the file has none.
         value: the line.
+        message: the API message in it, ``{}`` if there is none.
+        blocks: the blocks of that message.
     """
 
     line: int
     kind: str
     uuid: str
     value: dict[str, Json]
+    message: dict[str, Json] = field(init=False)
     blocks: tuple[dict[str, Json], ...] = field(init=False)
+
+    @message.default
+    def _message(self) -> dict[str, Json]:
+        message = self.value.get("message")
+        return message if isinstance(message, dict) else {}
 
     @blocks.default
     def _blocks(self) -> tuple[dict[str, Json], ...]:
         content = self.message.get("content")
         return tuple(block for block in content if isinstance(block, dict)) if isinstance(content, list) else ()
-
-    @property
-    def message(self) -> dict[str, Json]:
-        """The API message in the line, ``{}`` if there is none."""
-        message = self.value.get("message")
-        return message if isinstance(message, dict) else {}
 
     @property
     def message_id(self) -> str | None:

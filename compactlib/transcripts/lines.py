@@ -105,9 +105,11 @@ def read_bytes(source: str | os.PathLike[str] | bytes) -> bytes:
     try:
         return Path(source).read_bytes()
     except OSError as error:
-        raise WireError(os.fspath(source), f"cannot be read: {error.strerror or error}") from error
+        name = os.fspath(source)
+        hint = "content is passed as bytes, a name as str" if name.lstrip().startswith(("{", "[")) else None
+        raise WireError(name[:200], f"cannot be read: {error.strerror or error}", hint=hint) from error
     except ValueError as error:  # a NUL or a lone surrogate in the name
-        raise WireError(repr(source), f"is no file name: {error}") from error
+        raise WireError(repr(source)[:200], f"is no file name: {error}") from error
 
 
 def read_content(data: bytes) -> Content:

@@ -126,21 +126,20 @@ class Desk:
         """What somebody typed (or, with *meta*, what the client adds to it)."""
         self._chars += len(json.dumps(content, ensure_ascii=False)) if isinstance(content, str) else 800
         more = {"isMeta": True} if meta else {"promptId": self._id("prompt")[:32]}
-        self._parent = self._write("user", 2 if meta else 180, parent=self._parent, message={"role": "user", "content": content}, **more)
+        message = {"role": "user", "content": content}
+        self._parent = self._write("user", 2 if meta else 180, parent=self._parent, message=message, **more)
 
     def queued(self, text: str) -> None:
         """Typed while the model worked."""
         self.aside(type="queue-operation", operation="enqueue", content=text)
-        self.note("attachment", attachment={"type": "queued_command", "prompt": text, "commandMode": "prompt", "origin": {"kind": "human"}})
+        held = {"type": "queued_command", "prompt": text, "commandMode": "prompt", "origin": {"kind": "human"}}
+        self.note("attachment", attachment=held)
 
     def failed_request(self) -> None:
         self.note("system", subtype="api_error", level="error", retryAttempt=1, retryInMs=544)
-        text = "API Error: 529 overloaded, retrying"
-        self.note(
-            "assistant",
-            isApiErrorMessage=True,
-            message={"id": self._id("message")[:24], "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": text}]},
-        )
+        content = [{"type": "text", "text": "API Error: 529 overloaded, retrying"}]
+        message = {"id": self._id("message")[:24], "role": "assistant", "model": "<synthetic>", "content": content}
+        self.note("assistant", isApiErrorMessage=True, message=message)
 
     def reply(self, *parts: Any, thinking: str | None = None) -> None:
         """One reply of the model: perhaps thinking, texts, calls; then the results, each hanging from its call."""
@@ -153,9 +152,12 @@ class Desk:
             written += len(json.dumps(block, ensure_ascii=False))
             fresh = min(self._chars // 8, 9_000)
             usage = {
-                "input_tokens": 5, "cache_creation_input_tokens": fresh, "cache_read_input_tokens": self._chars * 10 // 33 - fresh,
-                "output_tokens": written * 10 // 36, "service_tier": "standard",
-            }  # fmt: skip
+                "input_tokens": 5,
+                "cache_creation_input_tokens": fresh,
+                "cache_read_input_tokens": self._chars * 10 // 27 - fresh,
+                "output_tokens": written * 10 // 36,
+                "service_tier": "standard",
+            }
             message = {
                 "model": MODEL, "id": name, "type": "message", "role": "assistant", "content": [block],
                 "stop_reason": None, "stop_sequence": None, "usage": usage,
@@ -198,7 +200,8 @@ class Desk:
     def write(self, path: str, text: str) -> Call:
         verb = "updated" if path in self.files else "created"
         self.files[path] = text
-        return Call("Write", {"file_path": f"{ROOT}/{path}", "content": text}, f"File {verb}: {ROOT}/{path}", screen={"type": verb})
+        arguments = {"file_path": f"{ROOT}/{path}", "content": text}
+        return Call("Write", arguments, f"File {verb}: {ROOT}/{path}", screen={"type": verb})
 
     def edit(self, path: str, old: str, new: str) -> Call:
         before = self.files[path]

@@ -11,7 +11,7 @@ from typing import Final
 
 FILES: Final[dict[str, str]] = {}
 
-FILES["pyproject.toml"] = '''\
+FILES["pyproject.toml"] = """\
 [project]
 name = "perevoz"
 version = "2026.2.3"
@@ -28,7 +28,7 @@ markers = ["db: needs the local PostgreSQL on port 5433"]
 
 [tool.ruff]
 line-length = 100
-'''
+"""
 
 FILES["perevoz/settings.py"] = '''\
 """Settings, from the environment and nowhere else."""
@@ -474,18 +474,18 @@ def quote(country: str, weight_kg: Decimal | str) -> Quote:
     return Quote(zone=zone, weight_kg=weight, price=(price * 10).to_integral_value(ROUND_UP) / 10)
 '''
 
-FILES["migrations/0040_events_index.sql"] = '''\
+FILES["migrations/0040_events_index.sql"] = """\
 -- 0040: events are read by shipment, newest first
 CREATE INDEX CONCURRENTLY IF NOT EXISTS events_shipment_at ON events (shipment_id, at DESC);
 UPDATE schema_info SET version = 40, applied_at = now();
-'''
+"""
 
-FILES["migrations/0041_customs.sql"] = '''\
+FILES["migrations/0041_customs.sql"] = """\
 -- 0041: customs references
 ALTER TABLE shipments ADD COLUMN customs_ref text;
 CREATE UNIQUE INDEX CONCURRENTLY shipments_customs_ref ON shipments (customs_ref) WHERE customs_ref IS NOT NULL;
 UPDATE schema_info SET version = 41, applied_at = now();
-'''
+"""
 
 FILES["scripts/migrate.py"] = '''\
 """
@@ -554,7 +554,7 @@ if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 '''
 
-FILES["legacy/import_1c.py"] = '''\
+FILES["legacy/import_1c.py"] = """\
 # -*- coding: utf-8 -*-
 # Загрузка отправлений из 1С.  Запускается по cron на старой машине (Python 3.6!).
 # НЕ МЕНЯТЬ без Галины Петровны: формат файла описан только в её тетради.
@@ -592,7 +592,7 @@ def main(path):
 
 if __name__ == "__main__":
     main(sys.argv[1])
-'''
+"""
 
 FILES["tests/test_repository.py"] = '''\
 """Shipments come back from the database as they went in."""
@@ -719,7 +719,7 @@ def test_the_file_is_cp1251_and_appears_at_once(two_shipments, tmp_path):
     assert list(tmp_path.iterdir()) == [place]
 '''
 
-FILES["docs/runbook.md"] = '''\
+FILES["docs/runbook.md"] = """\
 # Дежурному: перевозка данных
 
 ## Перед миграцией
@@ -747,9 +747,9 @@ FILES["docs/runbook.md"] = '''\
 - Не запускать `scripts/migrate.py` на prod руками.
 - Не менять `legacy/`: его читает старая машина, на ней Python 3.6.
 - Не чинить номера посылок: они напечатаны на коробках.
-'''
+"""
 
-FILES["README.md"] = '''\
+FILES["README.md"] = """\
 # perevoz
 
 Tracks parcels for a small forwarder: 1.3 million shipments, nine warehouses, one customs broker.
@@ -759,4 +759,4 @@ Tracks parcels for a small forwarder: 1.3 million shipments, nine warehouses, on
     make copy-staging
 
 `docs/runbook.md` is for whoever is on duty. `legacy/` runs on another machine and is not ours to change.
-'''
+"""

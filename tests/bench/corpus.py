@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["large_body", "sorted_keys"]
 
 _LINES = (
-    "def resolve(self, path: Path) -> Iterator[Entry]:\n    for entry in sorted(path.iterdir()):\n        yield Entry(entry, depth=0)\n",
+    "def resolve(self, path: Path) -> Iterator[Entry]:\n    for entry in sorted(path.iterdir()):\n        yield Entry(entry)\n",
     "2026-11-29T20:14:03.112Z INFO  [worker-3] finished batch 4182 in 93 ms (queue 17, retries 0)\n",
     '{"id": 48213, "name": "orders", "columns": ["id", "customer", "total"], "rows": 10312}\n',
     "The tests pass now; the timeout was too short for the slow path, so I raised it to 120 seconds.\n",

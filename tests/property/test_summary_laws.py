@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections import Counter as Tally
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlib.model import Message, Origin, Reasoning, Result, Text, wire
-from compactlib.summaries.acceptance import Accepted, Rejected, Summary, judge
+from compactlib.summaries.acceptance import Accepted, Code, Rejected, Summary, failed, judge
 from compactlib.summaries.extractive import Extractive, extractive
 from compactlib.summaries.faults import CODES, FAULTS
 from compactlib.summaries.rendering import SummaryRequest, continued, render_request
@@ -80,10 +81,11 @@ texts = st.lists(st.tuples(st.sampled_from(FRAGMENTS), st.sampled_from(SEPARATOR
 )
 argument_values: st.SearchStrategy[Any] = st.one_of(
     texts,
-    st.fixed_dictionaries({}, optional={"path": texts, "command": texts, "todos": st.lists(st.dictionaries(texts, texts, max_size=2))}),
-    st.builds(lambda text, state: {"todos": [{"content": text, "status": state}]}, texts, st.sampled_from(["done", "pending", "blocked"])),
+    st.fixed_dictionaries({}, optional={"path": texts, "command": texts, "odd": st.lists(texts.map(lambda text: {text: text}))}),
+    st.builds(lambda text, state: {"todos": [{"content": text, "status": state}]}, texts, st.sampled_from(["done", "pending"])),
     st.none(),
 )
+KINDS = ("prompt", "model", "calls", "results", "mixed", "harness", "unknown", "picture", "reasoning", "long")
 names = st.sampled_from(["Bash", "Edit", "read_file", "TodoWrite", "odd\nname", ""])
 ids = st.sampled_from(["c1", "c2", "c3", 'c"\n='])
 
@@ -93,7 +95,7 @@ def talks(draw: st.DrawFn) -> list[Message]:
     """Messages with stated origins: prompts, model messages, results with and without a person's words, harness texts."""
     messages: list[Message] = []
     for _ in range(draw(st.integers(1, 8))):
-        kind = draw(st.sampled_from(["prompt", "model", "calls", "results", "mixed", "harness", "unknown", "picture", "reasoning", "long"]))
+        kind = draw(st.sampled_from(KINDS))
         text = draw(texts)
         if kind == "prompt":
             messages.append(human(text))
@@ -331,7 +333,7 @@ def test_only_a_persons_words_stand_where_a_person_speaks(data: st.DataObject, s
 
     if isinstance(found, Rejected):
         return
-    headings = [line for line in found.body.split("\n") if line.startswith("#")]
+    headings = [line for line in found.body.split("\n") if line.lstrip("#")[:1] in ("", " ") and line.startswith("#")]
     assert headings == [f"## {section.heading}" for section in spec.sections]
     assert "[compactlib" not in found.body.replace(request.previous, "")
     assert "\x1b" not in found.body
@@ -371,7 +373,10 @@ def _forms(item: str) -> list[str]:
     return forms
 
 
-@given(reply=st.one_of(texts, st.none(), st.integers(), st.builds(Summary, texts, st.none(), st.sampled_from(["end", "length", ""]))))
+summaries = st.builds(Summary, texts, st.none(), st.sampled_from(["end", "length", ""]))
+
+
+@given(reply=st.one_of(texts, st.none(), st.integers(), summaries))
 def test_no_reply_makes_the_judge_raise(reply: Any) -> None:
     """L6: it is taken or refused."""
     found = decide(reply, first_of([human("Which port is it?")], "full"))
@@ -387,7 +392,8 @@ def test_what_was_done_stays_done() -> None:
     @settings(max_examples=150)
     def holds(data: st.DataObject, schema: str) -> None:
         messages = data.draw(talks())
-        before = f"## Goal\n- x\n## Orders\n## Done\n- {data.draw(st.sampled_from(['the docs are written', 'I fixed the parser.']))}\n## Next step\n- go"
+        finished = data.draw(st.sampled_from(["the docs are written", "I fixed the parser."]))
+        before = f"## Goal\n- x\n## Orders\n## Done\n- {finished}\n## Next step\n- go"
         request = first_of(messages, schema, before)
         found = decide(FAULTS["reopen"](request), request)
         assert isinstance(found, Accepted)
@@ -404,32 +410,33 @@ def test_what_was_done_stays_done() -> None:
     assert happened["named"] > 0
 
 
-def test_every_fault_is_answered_by_its_code() -> None:
-    """L6: for any conversation; each code is met often enough to mean something."""
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+def test_every_fault_is_answered_by_its_code(fault: str) -> None:
+    """L6: for any conversation; whatever is expected of the fault is met at least once."""
     happened: Tally[str] = Tally()
 
-    @given(data=st.data(), schema=schemas, fault=st.sampled_from(sorted(FAULTS)))
-    @settings(max_examples=300)
-    def holds(data: st.DataObject, schema: str, fault: str) -> None:
+    @given(data=st.data(), schema=schemas)
+    @settings(max_examples=25)
+    def holds(data: st.DataObject, schema: str) -> None:
         request = first_of(data.draw(talks()), schema, data.draw(previous_bodies(schema)))
         try:
             reply = FAULTS[fault](request)
-        except (RuntimeError, TimeoutError):
-            happened[fault] += 1
-            return
-        found = decide(reply, request, prompt=True)
-        expected = CODES[fault]
+        except (RuntimeError, TimeoutError) as error:
+            found: Accepted | Rejected = failed(error)
+        else:
+            found = decide(reply, request, prompt=True)
         code = found.code if isinstance(found, Rejected) else None
-        if fault == "answer" and code is not expected:
-            assert code is not None
-            assert code.value == "headings"
-        elif fault == "same-as-previous" and not request.previous:
-            assert code is None
-        elif expected is None or fault == "not-smaller":
-            assert code is None or code.value == "same-as-previous"
-        elif fault != "same-as-previous":
-            assert code is expected
-        happened[fault] += 1
+        happened["as expected" if code is CODES[fault] else "otherwise"] += 1
+        allowed = {CODES[fault]}
+        if CODES[fault] is None:
+            allowed.add(Code.SAME)  # a fault that found nothing to work on
+        elif fault == "answer":
+            allowed.add(Code.HEADINGS)  # nothing was asked
+        elif fault == "not-smaller" or (fault == "same-as-previous" and not request.previous):
+            allowed |= {None, Code.SAME}  # not for the judge to see, or no fault at all
+        elif fault == "same-as-previous":
+            allowed = set(Code)  # a foreign previous summary is no summary either
+        assert code in allowed
 
     holds()
-    assert happened.keys() == FAULTS.keys()
+    assert happened["as expected"] or fault == "not-smaller"
