@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections import Counter as Multiset
 from collections.abc import Generator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from attrs import asdict, evolve
 
@@ -53,13 +53,16 @@ from .protocol.profiles import profile_named
 from .protocol.validator import check
 from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge
 from .summaries.head import Layout, user_message, write_summary
+from .summaries.provenance import said_by_persons
 from .summaries.rendering import SummaryRequest, again, continued, render_request
-from .summaries.schema import SCHEMA_VERSION, SCHEMAS
+from .summaries.schema import SCHEMA_VERSION, SCHEMAS, Schema, Sections, render_sections
 from .text import segmenter
 from .tokens import Memo
 from .turns import Kind
 
 __all__ = ["Reply", "compaction"]
+
+_LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
 
 Reply: TypeAlias = "str | Summary | SummaryFailed"
 """What the engine is sent for an `AskSummary`."""
@@ -188,14 +191,17 @@ def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary
     """Ask for the summary, part by part; one part may be asked for again when its reply was too long."""
     policy, counter = engine.policy, engine.memo.counter
     schema = SCHEMAS[policy.schema]
-    own = counter(write_summary("", Layout(under_way=bool(plan.prompt))))
-    ceiling = max(plan.sizes.summary - own, 1)
+    ceiling = plan.sizes.summary - counter(write_summary("", Layout(under_way=bool(plan.prompt))))
+    least = counter(_bare_headings(schema)) + _LEAST_SAID_TOKENS
+    if ceiling < least:
+        why = f"a summary may have {ceiling} tokens, and its headings with a few words take {least}"
+        raise CannotPlanError("irreducible", why, plan.irreducible)
     window = policy.summariser_window_tokens or plan.sizes.window
     context = "\n\n".join(person_words(message, Kind.PROMPT, verbatim=False) for message in plan.prompt)
     requests = render_request(
         plan.replaced,
         schema=schema,
-        max_tokens=max(min(plan.sizes.asked_tokens, ceiling), 1),
+        max_tokens=min(plan.sizes.asked_tokens, ceiling * 3 // 4),  # what is asked for leaves room for what is added
         budget_tokens=window,
         counter=counter,
         previous=plan.previous,
@@ -242,6 +248,11 @@ def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary
     return verdict
 
 
+def _bare_headings(schema: Schema) -> str:
+    """The shortest text that has the headings a reply must have."""
+    return render_sections(Sections(schema, tuple("" if part.key in schema.required else None for part in schema.sections)))
+
+
 def _judge(engine: _Engine, plan: Plan, request: SummaryRequest, reply: Reply, ceiling: int, running: str) -> Accepted | Rejected:
     if isinstance(reply, SummaryFailed):
         return Rejected(Code(reply.code), reply.why)
@@ -252,7 +263,7 @@ def _judge(engine: _Engine, plan: Plan, request: SummaryRequest, reply: Reply, c
         ceiling_tokens=ceiling,
         counter=engine.memo.counter,
         previous=running,
-        replaced_has_prompt=bool(request.messages),
+        replaced_has_prompt=any(said_by_persons(request.messages)),
         human_texts=plan.persons,
     )
 

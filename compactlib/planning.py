@@ -137,6 +137,12 @@ def plan(
     if choice is None:
         raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())
 
+    pinned_tokens = sum(memo.message(_pin_message([block], form)) for _, block in pinned)
+    if pinned_tokens > known.room // 2:
+        names = tuple(sorted({conversation.wire_index(at) for at, _ in pinned}))
+        why = f"the pins alone take {pinned_tokens} of {known.room} tokens of room, more than half"
+        raise CannotPlanError("irreducible", why, (Part("overhead", overhead), Part("pins", pinned_tokens, names)))
+
     cut = choice.position
     opaque = _opaque(messages[:cut])
     preamble = () if opaque else preamble
@@ -163,10 +169,12 @@ def plan(
     if head >= before_tokens - least_gain:
         why = f"head and tail would keep {head} of {before_tokens} tokens"
         raise CannotPlanError("irreducible", why, irreducible)
-    pinned_at = {at for at, block in pinned if len(messages[at].blocks) == 1 or messages[at].blocks[0] is block}
+    pinned_at = _wholly_pinned(messages, pinned)
     earlier, persons = _persons(
         division, messages, cut, {choice.prompt, *pinned_at}, found[1], policy, max(known.extras - needed, 0), memo
     )
+    if division.turns and division.turns[0].start in pinned_at:
+        persons = ("", *persons)  # the first prompt stands in the head anyway: it needs no quotation
     return Plan(
         division=division,
         sizes=known,
@@ -220,6 +228,12 @@ def _pinned(conversation: Conversation, division: Division, pins: Sequence[Pin])
                 raise PolicyError("pins", f"message {index} has no block {one}")
             named.add((at, one))
     return found + [(at, messages[at].blocks[one]) for at, one in sorted(named) if division.kinds[at] is not Kind.PIN]
+
+
+def _wholly_pinned(messages: tuple[Message, ...], pinned: list[tuple[int, Block]]) -> set[int]:
+    """Messages of which everything but results is pinned, so that no word in them needs another place."""
+    blocks = {id(block) for _, block in pinned}
+    return {at for at, _ in pinned if all(id(block) in blocks or isinstance(block, Result) for block in messages[at].blocks)}
 
 
 def _pin_message(blocks: Sequence[Block], form: str) -> Message:

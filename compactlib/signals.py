@@ -132,9 +132,11 @@ def choose_signals(signals: list[Signal], *, count: int, room_chars: int, extra_
     for rank in sorted({signal[0] for signal in signals}):
         same = [signal for signal in signals if signal[0] == rank]
         for place in range(len(same)):
+            if len(chosen) == count:
+                break
             signal = same[-1 - place // 2 if place % 2 else place // 2]
             size = signal[2] - signal[1] + extra_chars
-            if len(chosen) < count and size <= room_chars:
+            if size <= room_chars:
                 room_chars -= size
                 chosen.append(signal)
     return sorted(chosen, key=lambda signal: signal[1])

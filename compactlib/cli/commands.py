@@ -66,8 +66,8 @@ def run(arguments: list[str]) -> int:
         error.show()
         return 2
     except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        return _failed(error.format_message(), usage="" if context is None else context.get_usage())
+        at = error.ctx if isinstance(error, click.UsageError) else None
+        return _failed(error.format_message(), usage="" if at is None else at.get_usage())
     except CompactlibError as error:
         return _failed(str(error))
     except BrokenPipeError:

@@ -142,7 +142,7 @@ def prompts_kept(record: Record) -> Iterator[Finding]:
     for at, text in words_beside_results(seen):
         if not any(text in new for new in new_texts):
             yield from broken("PROMPT-2", f"words of a person in message {seen.before[at].index} are gone: {text[:60]!r}")
-    yield from _earlier(seen, new_texts)
+    yield from _earlier(record, seen, new_texts)
     yield from _pins(record, seen)
 
 
@@ -179,12 +179,13 @@ def words_beside_results(seen: Evidence) -> list[tuple[int, str]]:
     return found
 
 
-def _earlier(seen: Evidence, new_texts: list[str]) -> Iterator[Finding]:
+def _earlier(record: Record, seen: Evidence, new_texts: list[str]) -> Iterator[Finding]:
     """Of the prompts that went, the newest are quoted: none is passed over for an older one."""
     quoted = next((prompts for prompts in map(earlier_prompts, new_texts) if prompts is not None), [])
     kinds = seen.parts.kinds
     gone = [at for at in seen.parts.starts if at < seen.cut and kinds[at] == "prompt" and at not in seen.kept]
-    texts = [seen.before[at].text for at in gone if not seen.before[at].of_kind("media")]
+    pinned = {index for index, _ in record.pins}
+    texts = [seen.before[at].text for at in gone if not seen.before[at].of_kind("media") and seen.before[at].index not in pinned]
     missed = None
     for text in reversed(texts):
         if text in quoted and missed is not None and texts.count(text) == 1:
@@ -265,7 +266,7 @@ def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
     if seen.read is None or not replies or any(failed(exchange, record) for exchange in replies):
         return
     reply = folded(replies[-1].reply or "")
-    prompts = folded("\n".join(block.text for unit in seen.before for block in unit.blocks if block.kind == "text"))
+    prompts = folded("\n".join(map(_with_stubs, seen.before)))
     before = folded("\n".join(exchange.previous for exchange in replies) + (seen.previous.body if seen.previous else ""))
     for heading, text in sections(seen.read.body):
         if not heading and text.strip():
@@ -291,7 +292,8 @@ def markers_true(record: Record) -> Iterator[Finding]:
     """MARK-1: kept and omitted make up the original; MARK-2: what is shown in part says so, and shows both ends."""
     seen = evidence(record)
     originals = [block.text for unit in seen.before for block in unit.blocks if block.kind != "media"]
-    originals += [unit.text for unit in seen.before]
+    originals += map(_with_stubs, seen.before)
+    originals += [text for original in originals for text in earlier_prompts(original) or ()]
     yield from _false_markers(record, seen, originals)
     replies = last_replies(record)
     if not replies or record.outcome != "compacted":
@@ -306,6 +308,21 @@ def markers_true(record: Record) -> Iterator[Finding]:
         for block in seen.before[at].blocks:
             if block.kind in ("text", "result") and _shown_in_part(block.text, copy, told):
                 yield from broken("MARK-2", f"of {len(block.text)} characters of message {seen.before[at].index} a part was shown as if it were all")
+
+
+_STUBS: Final = {"document": "document", "input_audio": "audio", "file": "file", "video_url": "video"}
+
+
+def _with_stubs(unit: Unit) -> str:
+    """The words of a message in which media are named in brackets, which is how a prompt is quoted (law L8)."""
+    pieces = []
+    for block in unit.blocks:
+        if block.kind == "media":
+            kind = next((name for word, name in _STUBS.items() if f'"type": "{word}"' in block.raw), "image")
+            pieces.append(f"[{kind} not kept]")
+        elif block.kind == "text":
+            pieces.append(block.text)
+    return "\n".join(pieces)
 
 
 _ENOUGH_CHARS: Final = 40  # a beginning of this length tells one text from another

@@ -2,9 +2,10 @@
 Wire shapes <-> the model: `parse` and `render`.
 
 What this is
-    The front door of the dialects.  Each dialect is a module of four
+    The front door of the dialects.  Each dialect is a module, loaded by name
+    when it is asked for: the key of its messages (`MESSAGES`) and four
     functions (`parse_messages`, `parse_system`, `parse_tools`,
-    `render_message`), loaded by name when it is asked for.
+    `render_message`).
 
 Rules it obeys
     * ``render(parse(x)) == x`` for every body of the right shape, key order
@@ -28,14 +29,21 @@ from attrs import evolve
 
 from ..errors import WireError
 from ..model import Conversation, Envelope, Json, Message, Origin
-from ..protocol.profiles import profile_named
+from ..protocol.profiles import PROFILES
 from ..summaries.head import recognise
 from .reading import copy_json, dumps, loads
-from .shapes import Take, kind_of
+from .shapes import LONE, Take, keep, kind_of
 
 __all__ = ["DIALECTS", "parse", "render"]
 
-DIALECTS: Final = {"anthropic": "anthropic", "openai-chat": "openai_chat"}
+DIALECTS: Final = {
+    "anthropic": "anthropic",
+    "openai-chat": "openai_chat",
+    "openai-responses": "openai_responses",
+    "gemini": "gemini",
+    "bedrock": "bedrock",
+    "mistral": "mistral",
+}
 """The known dialects and the modules that speak them."""
 
 
@@ -47,18 +55,14 @@ def _module(dialect: str) -> ModuleType:
     return importlib.import_module(f".{name}", __name__)
 
 
-def _same(value: Json) -> Json:
-    return value
-
-
 def parse(body: Any, *, dialect: str, origins: Mapping[int, Origin] | None = None) -> Conversation:
     """
     Read a request body, or a list of messages, into a `Conversation`.
 
     Args:
-        body: a ``dict`` with ``messages``, a bare ``list`` of messages, or
-            either as JSON in a ``str`` or ``bytes``.  `render` gives back the
-            same kind.
+        body: a ``dict`` with the dialect's messages, a bare ``list`` of
+            them, or either as JSON in a ``str`` or ``bytes``.  `render` gives
+            back the same kind.
         dialect: whose wire shape it is, such as ``"anthropic"``.
         origins: where messages came from, by index, where the caller knows.
             What is not named is found out by `compactlib.turns`.
@@ -86,16 +90,18 @@ def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Or
     if isinstance(body, str | bytes):
         kind = "bytes" if isinstance(body, bytes) else "str"
         body = loads(body)
-        take = _same
+        take = keep
     elif isinstance(body, dict):
         kind = "dict"
     elif isinstance(body, list):
         kind = "list"
-    raw = body.get("messages") if isinstance(body, dict) else body
-    if not isinstance(raw, list):
-        where = "$.messages" if isinstance(body, dict) else "$"
+    place = module.MESSAGES
+    raw = body.get(place) if isinstance(body, dict) else body
+    is_lone = isinstance(raw, str) and isinstance(body, dict) and hasattr(module, "parse_lone")
+    if not isinstance(raw, list) and not is_lone:
+        where = f"$.{place}" if isinstance(body, dict) else "$"
         raise WireError(where, f"a body is a list of messages or an object that holds one, not {kind_of(raw)}")
-    messages: list[Message] = module.parse_messages(raw, take)
+    messages: list[Message] = [module.parse_lone(raw)] if is_lone else module.parse_messages(raw, take)
     for index, origin in origins.items():
         if not 0 <= index < len(messages):
             raise WireError("$", f"origins names message {index} of {len(messages)}")
@@ -104,16 +110,16 @@ def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Or
     tools: tuple[Any, ...] = ()
     fields: tuple[tuple[str, Json], ...] | None = None
     if isinstance(body, dict):
-        copied = [(key, None if key == "messages" else take(value)) for key, value in body.items()]
-        for key, value in copied:
+        copied = {key: None if key == place else take(value) for key, value in body.items()}
+        for key in copied:
             if not isinstance(key, str):
                 raise WireError("$", f"the key {key!r} is no string")
-            if key == "system":
-                system = module.parse_system(value, take)
-            elif key == "tools":
-                tools = module.parse_tools(value)
-        fields = tuple(copied)
-    found, fused = recognise(messages, fuse=profile_named(dialect).fuse)
+        system = module.parse_system(copied)
+        tools = module.parse_tools(copied)
+        fields = tuple(copied.items())
+    # a dialect that has no profile yet says itself how its head is written
+    profile = PROFILES.get(dialect)
+    found, fused = recognise(messages, fuse=module.FUSE if profile is None else profile.fuse)
     envelope = Envelope(kind, fields)  # type: ignore[arg-type]  # one of four names, see above
     return Conversation(dialect, found, system, tools, envelope, fused)
 
@@ -127,12 +133,15 @@ def render(conversation: Conversation) -> Any:
     True
     """
     kind = conversation.envelope.kind
-    give: Take = _same if kind in ("str", "bytes") else copy_json
-    messages = render_messages(conversation, give)
+    give: Take = keep if kind in ("str", "bytes") else copy_json
+    body: Json = render_messages(conversation, give)
     fields = conversation.envelope.fields
-    body: Json = messages
     if fields is not None:
-        body = {key: messages if key == "messages" else give(value) for key, value in fields}
+        place = _module(conversation.dialect).MESSAGES
+        messages = conversation.messages
+        if len(messages) == 1 and messages[0].wire.form == LONE:
+            body = messages[0].content
+        body = {key: body if key == place else give(value) for key, value in fields}
     if kind == "str":
         return dumps(body)
     if kind == "bytes":

@@ -29,11 +29,12 @@ from typing import Final
 
 from ..errors import WireError
 from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
-from .shapes import ShapeError, Take, kind_of, shape_of, string, write
+from .shapes import ShapeError, Take, blocks_of, kind_of, objects_of, shape_of, string, write
 
-__all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+__all__ = ["MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
 
 NAME: Final = "anthropic"
+MESSAGES: Final = "messages"
 
 _ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model", "system": "system"}
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})
@@ -85,37 +86,22 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
     return messages
 
 
-def parse_system(value: Json, take: Take) -> tuple[Block, ...]:
+def parse_system(fields: dict[str, Json]) -> tuple[Block, ...]:
     """The ``system`` parameter: a string or a list of blocks."""
+    value = fields.get("system")
     if value is None:
         return ()
     if isinstance(value, str):
         return (Text(value),)
     if not isinstance(value, list):
         raise WireError("$.system", f"system is a string or a list of blocks, not {kind_of(value)}")
-    return tuple(_parse_in(block, f"$.system[{index}]", take) for index, block in enumerate(value))
+    return blocks_of(value, "$.system", _parse_block)
 
 
-def parse_tools(value: Json) -> tuple[Tool, ...]:
+def parse_tools(fields: dict[str, Json]) -> tuple[Tool, ...]:
     """The ``tools`` parameter."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise WireError("$.tools", f"tools is a list, not {kind_of(value)}")
-    made = []
-    for index, tool in enumerate(value):
-        if not isinstance(tool, dict):
-            raise WireError(f"$.tools[{index}]", f"a tool is an object, not {kind_of(tool)}")
-        name = tool.get("name")
-        made.append(Tool(name if isinstance(name, str) else "", tool))
-    return tuple(made)
-
-
-def _parse_in(raw: Json, path: str, take: Take) -> Block:
-    try:
-        return _parse_block(raw, take)
-    except ShapeError as error:
-        raise WireError(path + error.path, error.problem) from None
+    tools = objects_of(fields.get("tools"), "$.tools")
+    return tuple(Tool(name if isinstance(name := tool.get("name"), str) else "", tool) for tool in tools)
 
 
 def _parse_block(raw: Json, take: Take) -> Block:

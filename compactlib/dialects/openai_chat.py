@@ -28,15 +28,31 @@ What is not here
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, Wire, wire
-from .shapes import ShapeError, Take, kind_of, shape_of, string, write
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from .shapes import ShapeError, Take, address, kind_of, objects_of, shape_of, shape_of_nested, string, write, write_nested
 
-__all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+__all__ = [
+    "MESSAGES",
+    "NAME",
+    "ReadPart",
+    "parse_messages",
+    "parse_part",
+    "parse_system",
+    "parse_tools",
+    "read_media",
+    "read_messages",
+    "render_message",
+]
 
 NAME: Final = "openai-chat"
+MESSAGES: Final = "messages"
+
+ReadPart: TypeAlias = Callable[[Json, Take], Block]
+"""Reads one part of a content; dialects like this one bring their own."""
 
 _ROLES: Final[dict[str, Role]] = {
     "user": "user",
@@ -49,7 +65,6 @@ _ROLES: Final[dict[str, Role]] = {
 _REASONING: Final = ("reasoning_content", "reasoning")
 _MEDIA: Final = {"image_url": "image", "input_audio": "audio", "file": "file", "video_url": "video"}
 _CALL_KINDS: Final = {"function": "arguments", "custom": "input"}  # the wire's word for a call -> its arguments' key
-_SEPARATOR: Final = "\x1f"
 _FUNCTION: Final = frozenset({"name", "arguments"})
 _CALL: Final = frozenset({"id", "type", "function"})
 _TOOL: Final = wire("tool")
@@ -62,6 +77,11 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
     Raises:
         WireError: with the path of the first wrong shape.
     """
+    return read_messages(raw, take, parse_part)
+
+
+def read_messages(raw: list[Json], take: Take, read_part: ReadPart) -> list[Message]:
+    """`parse_messages`, with what the parts of a content are left to *read_part*."""
     messages: list[Message] = []
     append = messages.append
     try:
@@ -82,42 +102,36 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
                 if call_id.__class__ is str:
                     append(Message("tool", (Result(call_id, content, _TOOL),), shape))
                     continue
-            append(_parse_message(item, word, content, take))
+            append(_parse_message(item, word, content, take, read_part))
     except ShapeError as error:
         raise WireError(f"$.messages[{len(messages)}]{error.path}", error.problem) from None
     return messages
 
 
-def parse_system(value: Json, take: Take) -> tuple[Block, ...]:
+def parse_system(fields: dict[str, Json]) -> tuple[Block, ...]:
     """Nothing: system messages stand among the messages."""
-    del value, take
+    del fields
     return ()
 
 
-def parse_tools(value: Json) -> tuple[Tool, ...]:
+def parse_tools(fields: dict[str, Json]) -> tuple[Tool, ...]:
     """The ``tools`` parameter."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise WireError("$.tools", f"tools is a list, not {kind_of(value)}")
     made = []
-    for index, tool in enumerate(value):
-        if not isinstance(tool, dict):
-            raise WireError(f"$.tools[{index}]", f"a tool is an object, not {kind_of(tool)}")
+    for tool in objects_of(fields.get("tools"), "$.tools"):
         inner = tool.get(str(tool.get("type")), tool.get("function"))
         name = inner.get("name") if isinstance(inner, dict) else tool.get("name")
         made.append(Tool(name if isinstance(name, str) else "", tool))
     return tuple(made)
 
 
-def _parse_message(raw: dict[str, Json], word: str, content: Json, take: Take) -> Message:
+def _parse_message(raw: dict[str, Json], word: str, content: Json, take: Take, read_part: ReadPart) -> Message:
     role = _ROLES.get(word, "other")
     known = {"role", "content"}
     parts: str | tuple[Block, ...] | None
     if content.__class__ is str:
         form, parts = "string", content
     elif content.__class__ is list:
-        form, parts = "list", _parse_parts(content, take)
+        form, parts = "list", _parse_parts(content, take, read_part)
     elif content is None:
         form, parts = ("null" if "content" in raw else "absent"), None
     else:
@@ -181,10 +195,7 @@ def _parse_call(raw: Json, take: Take) -> Call:
     if raw.keys() == _CALL and inner.__class__ is dict and inner.keys() == _FUNCTION and raw["type"] == "function":
         call_id, name, arguments = raw["id"], inner["name"], inner["arguments"]
         if call_id.__class__ is name.__class__ is arguments.__class__ is str:  # as nearly all calls are
-            inside = tuple(inner)
-            return Call(
-                call_id, name, arguments, wire("function", tuple(raw), "" if inside[0] == "name" else _SEPARATOR.join(inside))
-            )
+            return Call(call_id, name, arguments, wire("function", (*raw, *inner), "3"))
     return _parse_odd_call(raw, take)
 
 
@@ -201,16 +212,12 @@ def _parse_odd_call(raw: dict[str, Json], take: Take) -> Call:
     key = _CALL_KINDS[tag]
     name = _name(inner, f".{tag}")
     arguments = inner.get(key)
-    outer, inside = tuple(raw), tuple(inner)
-    form = "" if inside == ("name", key) else _SEPARATOR.join(inside)
-    known = {tag}  # the inner object is described by the form
+    known = set()
     if call_id is not None:
         known.add("id")
     if kind == tag:
         known.add("type")
-    rest = [(word, take(value)) for word, value in raw.items() if word not in known]
-    rest += [(f"{tag}.{word}", take(value)) for word, value in inner.items() if word not in ("name", key)]
-    shape = Wire(tag, outer, tuple(rest), form) if rest else wire(tag, outer, form)
+    shape = shape_of_nested(raw, tag, known, {"name", key}, take)
     return Call(call_id or "", name, arguments if arguments.__class__ is str else take(arguments), shape)
 
 
@@ -221,17 +228,18 @@ def _name(inner: dict[str, Json], path: str) -> str:
         raise ShapeError(path + error.path, error.problem) from None
 
 
-def _parse_parts(raw: list[Json], take: Take) -> tuple[Block, ...]:
+def _parse_parts(raw: list[Json], take: Take, read_part: ReadPart) -> tuple[Block, ...]:
     made: list[Block] = []
     for place, part in enumerate(raw):
         try:
-            made.append(_parse_part(part, take))
+            made.append(read_part(part, take))
         except ShapeError as error:
             raise ShapeError(f".content[{place}]{error.path}", error.problem) from None
     return tuple(made)
 
 
-def _parse_part(raw: Json, take: Take) -> Block:
+def parse_part(raw: Json, take: Take) -> Block:
+    """One part of a content."""
     if raw.__class__ is not dict:
         raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
     kind = raw.get("type")
@@ -243,38 +251,27 @@ def _parse_part(raw: Json, take: Take) -> Block:
     if kind.__class__ is not str:
         raise ShapeError(".type", f"a part's type is a string, not {kind_of(kind)}")
     if kind in _MEDIA:
-        return _parse_media(raw, kind, take)
+        return read_media(raw, kind, _MEDIA[kind], take)
     if kind == "tool_use" and isinstance(raw.get("id"), str) and isinstance(raw.get("name"), str):
         # some clients leave Anthropic's call beside their own; it is a call all the same
         return Call(raw["id"], raw["name"], take(raw.get("input")), shape_of(raw, kind, {"type", "id", "name", "input"}, take))
     return Opaque(kind, take(raw))
 
 
-def _parse_media(raw: dict[str, Json], kind: str, take: Take) -> Media:
-    source = raw.get(kind)
-    url = mime = data = None
+def read_media(raw: dict[str, Json], tag: str, kind: str, take: Take) -> Media:
+    """A part whose value, under its own type word *tag*, says where something of a *kind* is, or is it."""
+    source = raw.get(tag)
+    url = source
+    inline = style = None
     if isinstance(source, dict):
-        url = source.get("url", source.get("file_id"))
-        data = source.get("data", source.get("file_data"))
-        if isinstance(source.get("format"), str):
-            mime = f"{_MEDIA[kind]}/{source['format']}"
-    elif isinstance(source, str):
-        url = source
-    if not isinstance(data, str):
-        data = None
-    for address in (url, data):
-        if isinstance(address, str) and address.startswith("data:"):
-            header, _, payload = address[5:].partition(",")
-            mime, data, url = header.partition(";")[0], payload, None
-            break
-    return Media(
-        _MEDIA[kind],
-        mime or "",
-        data,
-        url if isinstance(url, str) else None,
-        take(source),
-        shape_of(raw, kind, {"type", kind}, take),
-    )
+        url, inline = source.get("url", source.get("file_id")), source.get("data", source.get("file_data"))
+        style = source.get("format")
+    mime, data, place = address(url)
+    if data is None and isinstance(inline, str):
+        mime, data, bare = address(inline)
+        data = bare if data is None else data
+        mime = mime or (f"{kind}/{style}" if isinstance(style, str) else "")
+    return Media(kind, mime, data, place, take(source), shape_of(raw, tag, {"type", tag}, take))
 
 
 def render_message(message: Message, give: Take) -> dict[str, Json]:
@@ -298,7 +295,7 @@ def _render_blocks(blocks: tuple[Block, ...], form: str, give: Take) -> dict[str
     made: dict[str, Any] = {"tool_calls": []}
     parts: list[Json] = []
     for block in blocks:
-        if isinstance(block, Reasoning):
+        if isinstance(block, Reasoning) and block.wire.tag in _REASONING:
             made[block.wire.tag] = block.text
         elif isinstance(block, Call) and block.wire.tag == "function_call":
             made["function_call"] = write(block.wire, {"name": block.name, "arguments": give(block.arguments)}, give)
@@ -315,13 +312,8 @@ def _render_blocks(blocks: tuple[Block, ...], form: str, give: Take) -> dict[str
 
 def _render_call(call: Call, give: Take) -> dict[str, Json]:
     tag = call.wire.tag
-    key = _CALL_KINDS[tag]
-    rest = dict(call.wire.rest)
-    inside = call.wire.form.split(_SEPARATOR) if call.wire.form else ("name", key)
-    known = {"name": call.name, key: give(call.arguments)}
-    inner = {name: give(rest[f"{tag}.{name}"]) if f"{tag}.{name}" in rest else known[name] for name in inside}
-    outer: dict[str, Json] = {"id": call.id, "type": tag, tag: inner}
-    return {name: give(rest[name]) if name in rest else outer[name] for name in call.wire.keys}
+    inside = {"name": call.name, _CALL_KINDS[tag]: give(call.arguments)}
+    return write_nested(call.wire, {"id": call.id, "type": tag}, inside, give)
 
 
 def _render_part(block: Block, give: Take) -> Json:
@@ -329,6 +321,8 @@ def _render_part(block: Block, give: Take) -> Json:
         return write(block.wire, {"type": "text", "text": block.text}, give)
     if isinstance(block, Media):
         return write(block.wire, {"type": block.wire.tag, block.wire.tag: give(block.source)}, give)
+    if isinstance(block, Reasoning):  # a chunk of the content
+        return write(block.wire, {"type": block.wire.tag}, give)
     if isinstance(block, Call):
         fields = {"type": block.wire.tag, "id": block.id, "name": block.name, "input": give(block.arguments)}
         return write(block.wire, fields, give)

@@ -90,8 +90,8 @@ _FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', 
 
 def folded(text: str) -> str:
     """*text* for comparison: case, quotation marks, backslashes and the width of white space do not count."""
-    flat = visible(text).translate(_FLATTEN).casefold()
-    return "\n".join(" ".join(line.split()) for line in flat.split("\n") if not line.isspace())
+    lines = (" ".join(visible(line).split()) for line in text.splitlines())
+    return "\n".join(filter(None, lines)).translate(_FLATTEN).casefold()
 
 
 _LABELS: Final = (FIRST_PROMPT.casefold(), LATEST_PROMPT.casefold())

@@ -344,7 +344,7 @@ def test_only_a_persons_words_stand_where_a_person_speaks(data: st.DataObject, s
             for block, origin in zip(message.blocks, _stated(message), strict=True)
             if origin is Origin.HUMAN and isinstance(block, Text)
         )
-    ) + flat(previous)
+    ) + flat(previous.replace("\n> ", "\n"))
     for key in ("goal", "orders"):
         for item in found.sections.items(key):
             words = item.removeprefix("First prompt:").replace("\n> ", "\n") if item.startswith("First") else item
@@ -418,7 +418,10 @@ def test_every_fault_is_answered_by_its_code(fault: str) -> None:
     @given(data=st.data(), schema=schemas)
     @settings(max_examples=25)
     def holds(data: st.DataObject, schema: str) -> None:
-        request = first_of(data.draw(talks()), schema, data.draw(previous_bodies(schema)))
+        messages = data.draw(talks())
+        if data.draw(st.booleans()):
+            messages = [human("Which port does it use?"), *messages]
+        request = first_of(messages, schema, data.draw(previous_bodies(schema)))
         try:
             reply = FAULTS[fault](request)
         except (RuntimeError, TimeoutError) as error:

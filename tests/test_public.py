@@ -1,0 +1,108 @@
+"""
+Every public name with its signature, in one committed file.
+
+``python -m tests.test_public`` writes ``public.txt`` anew.  A change of that file
+is a change of the contract and is looked at as one.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pytest
+
+import compactlib
+
+SNAPSHOT: Final = Path(__file__).parent / "public.txt"
+HEADER: Final = "# Every public name of compactlib, written by: python -m tests.test_public\n"
+
+
+def described(name: str, value: Any) -> Iterator[str]:
+    """A name in the words of its definition: a line, and one for each member of a class."""
+    if isinstance(value, type) and issubclass(value, enum.Enum):
+        yield f"enum {name}: {', '.join(member.name for member in value)}"
+    elif isinstance(value, type):
+        bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
+        yield f"class {name}{f'({bases})' if bases else ''}{signature(value, without=('self',))}"
+        if attrs.has(value):
+            yield from (f"    {field.name}: {field.type}" for field in attrs.fields(value) if not field.name.startswith("_"))
+        yield from members(value)
+    elif callable(value) and not isinstance(value, type(compactlib)):
+        yield f"def {name}{signature(value)}"
+    elif callable(value):  # a module that can be called
+        yield f"def {name}{signature(value.__call__)}"
+    else:
+        yield f"{name} = {value}"
+
+
+def members(owner: type) -> Iterator[str]:
+    """The public methods and properties that a class defines itself."""
+    for name, member in sorted(vars(owner).items()):
+        if name.startswith("_") or (attrs.has(owner) and name in attrs.fields_dict(owner)):
+            continue
+        if isinstance(member, property):
+            returns = inspect.signature(member.fget).return_annotation if member.fget else ""
+            yield f"    property {name} -> {returns}"
+        elif inspect.isfunction(member):
+            yield f"    def {name}{signature(member)}"
+
+
+def signature(value: Any, *, without: tuple[str, ...] = ()) -> str:
+    """A signature on one line; defaults whose text depends on the machine by their name."""
+    try:
+        found = inspect.signature(value)
+    except (TypeError, ValueError):
+        return ""
+    named = [
+        parameter.replace(default=Named(parameter.default)) if callable(parameter.default) else parameter
+        for parameter in found.parameters.values()
+        if parameter.name not in without
+    ]
+    return str(found.replace(parameters=named)).replace("'", "").replace(" -> None", "")
+
+
+class Named:
+    """A default that is a function or a class, shown by its name."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return getattr(self.value, "__qualname__", type(self.value).__name__)
+
+
+def snapshot() -> str:
+    """The whole text."""
+    lines = [line for name in sorted(compactlib.__all__) for line in described(name, getattr(compactlib, name))]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def test_public_names_are_those_of_the_snapshot() -> None:
+    """Names and signatures are what is committed."""
+    assert snapshot() == SNAPSHOT.read_text("utf-8")
+
+
+def test_names_are_sorted_and_have_homes() -> None:
+    """``__all__`` is in order, and each name in it is found where the table says."""
+    assert compactlib.__all__ == sorted(compactlib.__all__)
+    assert set(compactlib.__all__) == set(compactlib._HOMES)
+
+
+@pytest.mark.parametrize("name", sorted(compactlib.__all__))
+def test_defaults_are_keyword_only(name: str) -> None:
+    """A parameter with a default is named by the caller, so that it can change its place."""
+    value = getattr(compactlib, name)
+    if not callable(value) or isinstance(value, type):
+        pytest.skip("a class or an alias: its fields are data, not arguments")
+    kinds = {one.name: one.kind for one in inspect.signature(value).parameters.values() if one.default is not one.empty}
+
+    assert {name for name, kind in kinds.items() if kind is not inspect.Parameter.KEYWORD_ONLY} == set()
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(snapshot(), "utf-8")
