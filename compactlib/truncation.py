@@ -28,7 +28,7 @@ How it works
 
 What it costs
     Text: one count of the newlines, and work in what is kept.  Notable lines:
-    one search.  Tokens: a handful of counts.  JSON: parsing it twice.
+    one search.  Tokens: a handful of counts.  JSON: a few times its parsing.
 
 What is not here
     What a marker looks like and when one is believed (`markers`), what makes a
@@ -52,7 +52,7 @@ from .signals import Signal, choose_signals, find_signals
 from .text import ceiling, count_newlines, floor, head_of_lines, tail_of_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Issued", "Marker", "Truncated", "read_marker", "truncate"]
 
@@ -111,8 +111,26 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(name)  # NaN and the infinities are not JSON
 
 
-def _json_containers(text: str) -> list[_Container]:
-    """The arrays and objects of *text* that are not empty; none if it is not JSON."""
+@functools.cache
+def _json_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The tokens of valid JSON, and the same with a container that holds no other as one token.  Possessive, so linear."""
+    string = r'"(?:[^"\\]++|\\.)*+"'
+    token = rf"""{string}|[][{{}},:]|[^][{{}},:"\s]++"""
+    return re.compile(token), re.compile(rf"""[[{{](?:[^][{{}}"]++|{string})*+[]}}]|{token}""")
+
+
+def _json_tokens(text: str, least: int) -> Iterator[re.Match[str]]:
+    """The tokens of valid JSON; innermost containers of less than *least* characters are tokens."""
+    small, large = _json_patterns()
+    for token in large.finditer(text):
+        if token.end() - token.start() >= least and text[token.start()] in "[{":
+            yield from small.finditer(text, *token.span())
+        else:
+            yield token
+
+
+def _json_containers(text: str, least: int) -> list[_Container]:
+    """The arrays and objects of *text* that take up at least *least* characters; none if it is not JSON."""
     try:
         json.loads(text, parse_int=float, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -120,22 +138,24 @@ def _json_containers(text: str) -> list[_Container]:
     containers: list[_Container] = []
     open_: list[tuple[int, bool, _Container]] = []  # where each began, whether it is an object, its values so far
     is_key = False
-    for token in re.finditer(r'"(?:[^"\\]++|\\.)*+"|[][{},:]|[^][{},:"\s]++', text):
-        char = text[token.start()]
-        if char in "[{":
-            open_.append((token.start(), char == "{", []))
+    for token in _json_tokens(text, least):
+        at, after = token.span()
+        char = text[at]
+        if char in "[{" and after - at == 1:
+            open_.append((at, char == "{", []))
             if len(open_) > _JSON_DEPTH:
                 return []
             is_key = char == "{"
         elif char in "]}":
             start, _, values = open_.pop()
-            containers += [values] if values else []
+            if values and after - start >= least:
+                containers.append(values)
             if open_:
-                open_[-1][2].append((start, token.end()))
+                open_[-1][2].append((start, after))
         elif char in ",:":
             is_key = char == "," and open_[-1][1]
         elif open_ and not is_key:
-            open_[-1][2].append(token.span())
+            open_[-1][2].append((at, after))
     return containers
 
 
@@ -169,10 +189,20 @@ class _Excerpts:
     """All excerpts of one text: what stays the same while sizes are tried."""
 
     def __init__(
-        self, text: str, *, lines: int, keep: _Keep, seen: Marker | None, ref: str | None, clause: str, signal_lines: int
+        self,
+        text: str,
+        *,
+        lines: int,
+        room: int,
+        keep: _Keep,
+        seen: Marker | None,
+        ref: str | None,
+        clause: str,
+        signal_lines: int,
     ) -> None:
         self.text = text
         self.end = len(text)
+        self.room = room  # no excerpt may be larger
         self.keep = keep
         self.seen = seen
         self.hole: _Reach = (self.end, 0) if seen is None else (seen.start, seen.stop)  # left out in any case
@@ -306,8 +336,8 @@ class _Excerpts:
 
     @functools.cached_property
     def containers(self) -> list[_Container]:
-        """The arrays and objects of the text, if it is JSON."""
-        return _json_containers(self.text)
+        """The arrays and objects of the text, if it is JSON, that are large enough to leave something out of."""
+        return _json_containers(self.text, max(self.end - self.room, 2))
 
     def in_json(self, room: int) -> Truncated | None:
         """The excerpt of at most *room* characters that is valid JSON, ``None`` where there is none."""
@@ -315,8 +345,6 @@ class _Excerpts:
         head_stop, tail_start = self.hole
         gaps = []
         for values in self.containers:
-            if values[-1][1] - values[0][0] < self.end - room:
-                continue  # too small to leave out enough
             last_head = values[0][0] if self.keep == "tail" else head_stop
             first_tail = values[-1][1] if self.keep == "head" else tail_start
             gap = _json_gap(values, self.end, room, last_head, first_tail)
@@ -492,6 +520,7 @@ def truncate(
     excerpts = _Excerpts(
         text,
         lines=newlines,
+        room=room,
         keep=keep,
         seen=seen,
         ref=ref,

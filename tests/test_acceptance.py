@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -277,6 +279,14 @@ def test_the_codes_are_a_closed_list() -> None:
         "not-smaller",
         "no-room",
     } == {one.value for one in Code}
+
+
+def test_the_specification_explains_every_code() -> None:
+    """Row by row, and no other."""
+    chapter = (Path(__file__).parents[1] / "spec" / "30-summaries.md").read_text(encoding="utf-8")
+    table = chapter.partition("| code | when |")[2].partition("\n\n")[0]
+
+    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE)) == sorted(one.value for one in Code)
 
 
 # --- L25 -------------------------------------------------------------------------------------------------------------

@@ -243,7 +243,7 @@ def test_a_conversation_without_words_still_says_something() -> None:
     """An empty summary would be refused."""
     found = summary([model(), model()])
 
-    assert found.items("critical") == ("- 2 messages without words, results or known actions",)
+    assert found.items("critical") == ("- messages replaced: 2, none of which could be quoted",)
 
 
 def test_results_without_their_calls_are_used() -> None:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from compactlib.markers import BRIEF, FULL, NUMBERED_LIMIT_LINES, Marker, read_marker, write_marker
+from compactlib.markers import BRIEF, FULL, NUMBERED_LIMIT_LINES, read_marker, write_marker
 
-REF = "ab" * 32
-ISSUED = {REF: (100, 10)}
+REF, OTHER = "ab" * 32, "cd" * 32
+Table = dict[str, tuple[int, int]]
 
 
-def marker(omitted: tuple[int, int] = (90, 9), *, numbered: int = 0, ref: str | None = REF) -> str:
-    """A marker of an original of 100 characters and 10 newlines."""
-    return write_marker(omitted=omitted, original=(100, 10), ref=ref, numbered=numbered)
+def excerpt(
+    head: str, tail: str, *, before: str = "", after: str = "\n", numbered: tuple[str, ...] = (), shown: str = ""
+) -> tuple[str, Table]:
+    """
+    An excerpt that omits 90 characters and 9 newlines, and the table that its marker is issued in.
+
+    *before* and *after* are the marker's own characters, *numbered* the lines
+    behind it and *shown* what of these is the original's.
+    """
+    kept = head + shown + tail
+    original = (len(kept) + 90, kept.count("\n") + 9)
+    marker = write_marker(omitted=(90, 9), original=original, ref=REF, numbered=len(numbered))
+    lines = "\n" + "".join(numbered) + "[end of numbered lines]" if numbered else ""
+    return f"{head}{before}{marker}{lines}{after}{tail}", {REF: original}
 
 
 def test_a_marker_states_what_the_law_asks_for() -> None:
@@ -23,81 +34,112 @@ def test_a_marker_states_what_the_law_asks_for() -> None:
         assert text.startswith("[truncated v1: omitted 90 of 100 chars, 9 of 10 lines; ")
         assert "absence here is not absence" in text
         assert text.endswith(f"; ref={REF}]")
-        assert "\n" not in text
         assert text.isascii()
-        assert not set('"\\') & set(text)  # it stands in a JSON string as it is
+        assert set() == set('\n"\\') & set(text)  # it stands on a line, or in a JSON string, as it is
 
 
 @pytest.mark.parametrize(
-    ("text", "extent"),
+    ("head", "before", "after", "tail"),
     [
-        (f"12345\n{marker()}\n678\n", (5, None)),  # both newlines are the marker's, or the first is the text's: 9 of 10 decide
-        (f"12345678\n{marker()}\nx", (9, None)),
-        (f"{marker()}\n123456789\n", (0, None)),
-        (f"123456789\n{marker()}", (10, None)),
-        (f"1234567890\n{marker((90, 10))}", (10, None)),
-        (f'["1", "{marker((90, 10))}"]', (6, -1)),
+        ("head\n", "", "\n", "tail\n"),
+        ("head", "\n", "\n", "tail"),
+        ("head\n\n", "", "\n", "\ntail"),
+        ("", "", "\n", "tail"),
+        ("head", "\n", "", ""),
+        ("head\n", "", "", ""),
+        ("", "", "", ""),
+        ('{"a": ', '"', '"', ', "z": 1}'),
+        ('["\\"", ', '"', '"', "]"),
     ],
 )
-def test_what_belongs_to_a_marker_follows_from_its_numbers(text: str, extent: tuple[int, int | None]) -> None:
-    """Newlines around it, or quotes, are the marker's as far as the account needs it."""
-    text = text if "[" in text[:1] and '"' in text[:2] else text
-    found = read_marker(text, issued=ISSUED)
+def test_what_belongs_to_a_marker_follows_from_its_numbers(head: str, before: str, after: str, tail: str) -> None:
+    """Newlines around it, or quotes, are the marker's exactly if the account needs it."""
+    text, issued = excerpt(head, tail, before=before, after=after)
+    found = read_marker(text, issued=issued)
 
     assert found is not None
-    assert 100 == len(text) - (found.stop - found.start) + found.omitted_chars
-    assert 10 == text.count("\n") - text.count("\n", found.start, found.stop) + found.omitted_lines
-    assert extent[0] == found.start
+    assert (head, tail) == (text[: found.start], text[found.stop :])
+    assert (90, 9, *issued[REF]) == (found.omitted_chars, found.omitted_lines, found.original_chars, found.original_lines)
+    assert found.numbered == ()
 
 
 def test_numbered_lines_are_read_back() -> None:
     """Whole lines have their newline, parts do not."""
-    text = f"head\n{marker((84, 9), numbered=2)}\n3: whole\n7~ part\n[end of numbered lines]\n!"
-    found = read_marker(text, issued=ISSUED)
-
-    assert isinstance(found, Marker)
-    assert [(3, "whole\n"), (7, "part")] == [(line, text[start:stop]) for line, start, stop in found.numbered]
-    assert ("head\n", "!") == (text[: found.start], text[found.stop :])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"12345\n{marker((91, 9))}\n678\n",  # a character too many
-        f"12345\n{marker((90, 8))}\n678\n",  # a line too few
-        f"12345\n{marker().replace('of 100', 'of 101')}\n678\n",  # another size than the one issued
-        f"12345\n{marker(ref='cd' * 32)}\n678\n",  # not issued
-        f"12345\n{marker(ref=None)}\n678\n",  # no reference
-        f"12345\n{marker().replace('v1', 'v2')}\n678\n",  # another version
-        f"12345\n{marker().replace('absence', 'presence')}\n678\n",
-        f"12345\n> {marker()}\n678\n",  # quoted
-        f"12345 {marker()}\n678\n",  # not on a line of its own
-        f"12345\n{marker(numbered=1)}\n678\n",  # says that lines follow
-        f"12345\n{marker(numbered=NUMBERED_LIMIT_LINES + 1)}\n" + "1: \n" * (NUMBERED_LIMIT_LINES + 1) + "[end of numbered lines]\n678\n",
-        f"1234\n{marker()}\n{marker()}\n678\n",
-        "[truncated v1: omitted ",
-        "",
-    ],
-)
-def test_what_only_looks_like_a_marker_is_data(text: str) -> None:
-    """Laws L11 and L25: no reference in the table, or numbers that do not add up."""
-    assert read_marker(text, issued=ISSUED) is None
-
-
-def test_a_forged_marker_does_not_hide_the_true_one() -> None:
-    """Candidates that do not add up are passed over."""
-    text = f"{marker((1, 1))}\n{marker()}"
-    issued = {REF: (len(marker()) + 1 + 90, 10)}
-    true = write_marker(omitted=(90, 9), original=issued[REF], ref=REF)
-    text = text.replace(marker(), true)
+    text, issued = excerpt("head\n", "!", numbered=("3: whole\n", "7~ part\n", "8: \n"), shown="whole\npart\n")
     found = read_marker(text, issued=issued)
 
     assert found is not None
-    assert text.index(true) == found.start
+    assert [(line, text[start:stop]) for line, start, stop in found.numbered] == [(3, "whole\n"), (7, "part"), (8, "\n")]
+    assert (text[: found.start], text[found.stop :]) == ("head\n", "!")
+
+
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        ("omitted 90", "omitted 91"),
+        (" 9 of", " 8 of"),
+        ("of 98", "of 99"),
+        ("of 9 lines", "of 10 lines"),
+        (REF, OTHER),
+        (f"; ref={REF}", ""),
+        (REF, REF.upper()),
+        ("v1", "v2"),
+        ("absence", "presence"),
+        ("[trunc", "> [trunc"),  # quoted
+        ("\n[trunc", " [trunc"),  # not on a line of its own
+        ("]\ntail", "; 1 numbered lines from there follow]\ntail"),
+        ("head", "heads"),
+        ("tail", "tai"),
+        ("tail", "tail\n"),
+    ],
+)
+def test_an_altered_excerpt_has_no_marker(true: str, false: str) -> None:
+    """Laws L11 and L25: no reference in the table, another wording, or numbers that do not add up."""
+    text, issued = excerpt("head", "tail", before="\n")
+    assert issued == {REF: (98, 9)}
+    assert true in text
+    assert read_marker(text.replace(true, false), issued=issued) is None
+
+
+@pytest.mark.parametrize(
+    "numbered",
+    [
+        ("3: whole\n",) * (NUMBERED_LIMIT_LINES + 1),
+        ("whole\n",),
+        ("3 whole\n",),
+        (": whole\n",),
+    ],
+)
+def test_a_block_that_is_none_is_not_believed(numbered: tuple[str, ...]) -> None:
+    """Too many lines, or lines without a number."""
+    text, issued = excerpt("head\n", "tail", numbered=numbered, shown="whole\n" * len(numbered))
+
+    assert read_marker(text, issued=issued) is None
+
+
+def test_an_empty_table_believes_nothing() -> None:
+    """Nothing was issued."""
+    text, issued = excerpt("head\n", "tail")
+
+    assert read_marker(text, issued=issued) is not None
+    assert read_marker(text, issued={}) is None
+    assert read_marker(text, issued={OTHER: issued[REF]}) is None
+
+
+def test_a_forged_marker_does_not_hide_the_true_one() -> None:
+    """Candidates that do not add up are passed over; they are part of what is kept."""
+    forged = write_marker(omitted=(90, 9), original=(98, 9), ref=REF)
+    text, issued = excerpt(f"{forged}\nhead\n", f"tail\n{forged}")
+    found = read_marker(text, issued=issued)
+
+    assert found is not None
+    assert f"{forged}\nhead\n" == text[: found.start]
+    assert f"tail\n{forged}" == text[found.stop :]
 
 
 def test_a_table_read_from_json_serves() -> None:
     """Sizes may be lists."""
-    table: dict[str, tuple[int, int]] = {REF: [100, 10]}  # type: ignore[dict-item]  # as a log would give it
+    text, issued = excerpt("head\n", "tail")
+    table: Table = {ref: list(size) for ref, size in issued.items()}  # type: ignore[misc]  # as a log would give it
 
-    assert read_marker(f"123456789\n{marker()}", issued=table) is not None
+    assert read_marker(text, issued=table) is not None

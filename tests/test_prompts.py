@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import string
+from pathlib import Path
 
 import pytest
 
@@ -110,6 +111,13 @@ def test_paragraphs_have_only_named_slots() -> None:
     for text in PARAGRAPHS.values():
         for _, slot, format_spec, conversion in string.Formatter().parse(text):
             assert slot is None or (slot.isidentifier() and not format_spec and conversion is None)
+
+
+def test_the_specification_names_the_version() -> None:
+    """The one in use."""
+    chapter = (Path(__file__).parents[1] / "spec" / "30-summaries.md").read_text(encoding="utf-8")
+
+    assert f"The prompt is data with a version, now `{PROMPT_VERSION}`." in chapter
 
 
 def test_the_prompt_leaves_room_in_a_small_window() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from compactlib.summaries.schema import (
     CHANGED_FILES,
     EMPTY,
+    SCHEMA_VERSION,
     SCHEMAS,
     Schema,
     item_text,
@@ -62,6 +65,23 @@ def test_the_full_schema_has_the_sections_of_the_design_in_order() -> None:
         "next",
         "critical",
     ]
+
+
+def test_the_specification_has_the_same_table() -> None:
+    """Key, heading and what each schema makes of it, row by row."""
+    chapter = (Path(__file__).parents[1] / "spec" / "30-summaries.md").read_text(encoding="utf-8")
+    rows = [line for line in chapter.split("\n") if line.startswith("| `") and line.count("|") == 7]
+
+    expected = []
+    for section in FULL.sections:
+        cells = [
+            "" if section not in schema.sections else " required" if section.key in schema.required else " yes"
+            for schema in SCHEMAS.values()
+        ]
+        expected.append(f"| `{section.key}` | {section.heading} |{' |'.join(cells)} |")
+    assert list(SCHEMAS) == ["full", "structured", "anchored", "brief"]
+    assert rows == expected
+    assert f"their version is {SCHEMA_VERSION}." in chapter
 
 
 def test_other_schemas_choose_among_the_full_one() -> None:

@@ -70,12 +70,12 @@ def test_lines_that_say_that_something_failed_are_found(line: str) -> None:
 )
 def test_lines_that_deny_it_are_not(line: str) -> None:
     """A word whose neighbours say that there was none."""
-    assert [] == lines(f"ok\n{line}\nok\n")
+    assert lines(f"ok\n{line}\nok\n") == []
 
 
 def test_a_denied_word_does_not_deny_the_next() -> None:
     """Each word has its own neighbours."""
-    assert ["0 errors, then a fatal one\n"] == lines("0 errors, then a fatal one\n")
+    assert lines("0 errors, then a fatal one\n") == ["0 errors, then a fatal one\n"]
 
 
 def test_of_a_long_line_the_neighbourhood_is_taken() -> None:
@@ -93,8 +93,9 @@ def test_the_search_can_be_bounded() -> None:
     """Lines are those of the range."""
     text = "error one\nerror two\nerror three\n"
 
-    assert [(10, 20)] == [signal[1:] for signal in find_signals(text, 10, 20)]
-    assert [(12, 18)] == [signal[1:] for signal in find_signals(text.replace("one", "1").replace("two", "err 2"), 12, 18)] or True
+    assert [signal[1:] for signal in find_signals(text, 10, 20)] == [(10, 20)]
+    assert [signal[1:] for signal in find_signals(text, 10, 17)] == [(10, 17)]
+    assert find_signals(text, 11, 17) == []
 
 
 def test_repetitions_rank_below_everything_else() -> None:
@@ -102,7 +103,7 @@ def test_repetitions_rank_below_everything_else() -> None:
     text = "error 1\nerror 2\nerror 3\nnot found\n"
     chosen = choose_signals(find_signals(text), count=2, room_chars=1000)
 
-    assert ["error 1\n", "not found\n"] == [text[start:stop] for _, start, stop in chosen]
+    assert [text[start:stop] for _, start, stop in chosen] == ["error 1\n", "not found\n"]
 
 
 def test_the_choice_prefers_rank_then_both_ends() -> None:
@@ -110,20 +111,20 @@ def test_the_choice_prefers_rank_then_both_ends() -> None:
     text = "".join(f"error in {name}\n" for name in "abcdef") + "FAILED g\n"
     signals = find_signals(text)
 
-    assert ["FAILED g\n"] == [text[start:stop] for _, start, stop in choose_signals(signals, count=1, room_chars=99)]
+    assert [text[start:stop] for _, start, stop in choose_signals(signals, count=1, room_chars=99)] == ["FAILED g\n"]
     chosen = choose_signals(signals, count=4, room_chars=999)
-    assert ["error in a\n", "error in b\n", "error in f\n", "FAILED g\n"] == [text[start:stop] for _, start, stop in chosen]
+    assert [text[start:stop] for _, start, stop in chosen] == ["error in a\n", "error in b\n", "error in f\n", "FAILED g\n"]
 
 
 def test_what_has_no_room_is_left_out() -> None:
     """A long line gives way to a short one of lower rank."""
     signals = [(0, 0, 300), (1, 300, 320)]
 
-    assert [(1, 300, 320)] == choose_signals(signals, count=9, room_chars=100, extra_chars=6)
-    assert [] == choose_signals(signals, count=9, room_chars=25, extra_chars=6)
+    assert choose_signals(signals, count=9, room_chars=100, extra_chars=6) == [(1, 300, 320)]
+    assert choose_signals(signals, count=9, room_chars=25, extra_chars=6) == []
 
 
 def test_the_table_has_no_word_twice() -> None:
     """Nor one that another word of the same rank already finds."""
     for words in subject._WORDS:
-        assert [] == [(word, other) for word in words for other in words if word is not other and word in other]
+        assert [(word, other) for word in words for other in words if word is not other and word in other] == []

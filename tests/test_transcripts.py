@@ -114,7 +114,7 @@ class TestClaudeCodeFiles:
             "u:Go on.",
             "a:Grammar is ported.",
         ]
-        assert named(transcript) == {0: Origin.HARNESS, 1: Origin.HUMAN, 4: Origin.HUMAN}
+        assert named(transcript) == {0: Origin.SUMMARY, 1: Origin.HUMAN, 4: Origin.HUMAN}
         assert [problem.line for problem in transcript.problems] == [11]
         assert transcript.meta["compactions"] == 2
         assert transcript.meta["reported_tokens"] == 238
@@ -206,6 +206,24 @@ class TestClaudeCodeBranches:
 
         assert shapes(transcript) == ["u:go", "a:done"]
         assert len(transcript.problems) == 1
+
+    def test_a_line_that_is_its_own_parent_hangs_from_the_one_before(self) -> None:
+        """Its link says nothing, so it is where it stands."""
+        assert shapes(read(jsonl(said("u1", None, "go"), reply("a1", "a1", "m1", words("done"))))) == ["u:go", "a:done"]
+
+    def test_nothing_of_an_abandoned_branch_is_fetched(self) -> None:
+        """Its calls and results stay there together."""
+        transcript = read(
+            jsonl(
+                said("u1", None, "go"),
+                reply("a1", "u1", "m1", call("t1")),
+                answer("r1", "a1", "t1"),
+                reply("a2", "u1", "m2", call("t2")),
+                answer("r2", "a2", "t2"),
+            )
+        )
+
+        assert (shapes(transcript), transcript.problems) == (["u:go", "a:t2", "u:t2"], ())
 
     def test_a_reply_written_twice_counts_once(self) -> None:
         """The copy has another uuid and no parent; neither its text doubles nor is its past lost."""
@@ -361,6 +379,20 @@ class TestClaudeCodeMessages:
             "second",
         ]
 
+    def test_a_result_answers_the_nearest_open_call(self) -> None:
+        """An abandoned call with the same id does not take it."""
+        transcript = read(
+            jsonl(
+                said("u1", None, "one"),
+                reply("a1", "u1", "m1", call("call_0")),
+                said("u2", "a1", "two"),
+                reply("a2", "u2", "m2", call("call_0")),
+                answer("r2", "a2", "call_0"),
+            )
+        )
+
+        assert shapes(transcript) == ["u:one", "a:call_0", "u:two", "a:call_0", "u:call_0"]
+
     def test_a_result_without_call_stays_where_it_is(self) -> None:
         """A scrubbed call leaves an orphan, which `check` names; the reader invents nothing."""
         transcript = read(jsonl(said("u1", None, "go"), answer("r1", "u1", "gone")))
@@ -500,11 +532,32 @@ class TestClaudeCodeCompactions:
         assert shapes(transcript) == ["u:one", "a:1", "u:two"]
         assert [problem.line for problem in transcript.problems] == [3]
 
+    def test_preserved_messages_alone_make_a_boundary_count(self) -> None:
+        """Also when the file ends with it."""
+        line = boundary("b1", preservedMessages={"uuids": ["a1"]})
+        transcript = read(jsonl(said("u1", None, "one"), reply("a1", "u1", "m1", words("1")), line))
+
+        assert (shapes(transcript), transcript.problems) == (["a:1"], ())
+
     def test_a_summary_without_its_boundary_is_one(self) -> None:
         """The boundary line was lost; what the summary stands for does not come back."""
         transcript = read(jsonl(said("u1", None, "one"), summary("s1", "lost", "S1"), said("u2", "s1", "two")))
 
         assert shapes(transcript) == ["u:S1", "u:two"]
+
+    def test_a_fragment_from_before_a_compaction_does_not_come_back(self) -> None:
+        """A reply that a compaction cut in two goes on after it without its first half."""
+        transcript = read(
+            jsonl(
+                said("u1", None, "one"),
+                reply("a1", "u1", "m1", words("first half")),
+                boundary("b1"),
+                summary("s1", "b1", "S1"),
+                reply("a2", "s1", "m1", words("second half")),
+            )
+        )
+
+        assert shapes(transcript) == ["u:S1", "a:second half"]
 
     def test_usage_from_before_a_compaction_is_out_of_date(self) -> None:
         """A preserved reply still says how large the old request was."""
@@ -647,6 +700,8 @@ class TestRequests:
 
         with pytest.raises(WireError, match="3 conversations"):
             load(lines)
+        with pytest.raises(WireError, match="2 conversations"):
+            load(jsonl({"messages": [{"role": "user", "content": "a"}] * 2}, {"messages": [{"role": "user", "content": "a"}]}))
         assert [one.messages[0]["content"] for one in read_all(lines)] == ["a", "b", "c"]
 
     @pytest.mark.parametrize(
@@ -662,6 +717,8 @@ class TestRequests:
             ([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]}], "anthropic"),
             ({"model": "claude-x", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]}, "anthropic"),
             ({"model": "claude-x", "messages": [{"role": "user", "content": "hi"}]}, "openai-chat"),
+            ({"model": "claude-x", "max_tokens": 1, "messages": [{"role": "assistant", "content": None}]}, "openai-chat"),
+            ({"model": "claude-x", "max_tokens": 1, "messages": [{"role": "system", "content": "s"}]}, "openai-chat"),
             ({"tools": [{"name": "t", "input_schema": {}}], "messages": [{"role": "user", "content": "hi"}]}, "anthropic"),
             ({"tools": [{"type": "function", "function": {"name": "t"}}], "messages": []}, "openai-chat"),
             ({"stop_sequences": ["x"], "messages": []}, "anthropic"),

@@ -21,6 +21,7 @@ What is not here
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from attrs import frozen
@@ -42,6 +43,7 @@ class Evidence:
         parts: how the input divides.
         came_from: for each unit of the output the unit of the input it is, or ``None``.
         kept: the units of the input that are in the output.
+        altered: for a unit of the output that is none of the input's, the one it was made of.
         cut: the unit of the input at which the common tail begins; its length if there is none.
         head: how many units of the output stand before that tail.
         summaries: units of the output that are a summary.
@@ -55,6 +57,7 @@ class Evidence:
     parts: Parts
     came_from: tuple[int | None, ...]
     kept: frozenset[int]
+    altered: Mapping[int, int]
     cut: int
     head: int
     summaries: tuple[int, ...]
@@ -69,9 +72,10 @@ class Evidence:
             (at, block) for at, unit in enumerate(self.after) if self.came_from[at] is None for block in unit.blocks
         )
 
-    def is_new_text(self, at: int) -> bool:
-        """Whether a unit of the output is a summary, a pin or a reminder."""
-        return self.after[at].kind in ("summary", "pin", "reminder")
+    @property
+    def body(self) -> str:
+        """The sections of the new summary, without its header if that is ours."""
+        return self.summary if self.read is None else self.read.body
 
     def position(self, index: int) -> int:
         """The last unit of the input with this index on the wire."""
@@ -95,6 +99,7 @@ def evidence(record: Record) -> Evidence:
         parts,
         came_from,
         frozenset(at for at in came_from if at is not None),
+        _altered(before, after, came_from),
         len(before) - tail,
         len(after) - tail,
         summaries,
@@ -139,6 +144,24 @@ def _trace(before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int) -> tupl
             came_from[at] = found
             taken.add(found)
     return tuple(came_from)
+
+
+def _altered(before: tuple[Unit, ...], after: tuple[Unit, ...], came_from: tuple[int | None, ...]) -> dict[int, int]:
+    """Messages of models and tools that share a call, a result or a block with one of the input that is not there itself."""
+    lost = [back for back in range(len(before)) if back not in came_from]
+    marks = {back: _marks(before[back]) for back in lost}
+    found: dict[int, int] = {}
+    for at, unit in enumerate(after):
+        if came_from[at] is None and unit.kind not in ("summary", "pin", "reminder"):
+            mine = _marks(unit)
+            twin = next((back for back in reversed(lost) if before[back].role == unit.role and mine & marks[back]), None)
+            if twin is not None:
+                found[at] = twin
+    return found
+
+
+def _marks(unit: Unit) -> set[str]:
+    return {f"{block.kind} {block.id or block.raw}" for block in unit.blocks if block.kind != "reasoning"}
 
 
 def _previous(before: tuple[Unit, ...]) -> Summary | None:

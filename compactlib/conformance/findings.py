@@ -34,6 +34,7 @@ LAWS: Final[Mapping[str, str]] = MappingProxyType(
         "PROMPT-2": "L8",
         "PROMPT-3": "L8",
         "PIN-1": "L8",
+        "PIN-2": "L8",
         "NEW-1": "L9",
         "NEW-2": "L9",
         "MARK-1": "L11",

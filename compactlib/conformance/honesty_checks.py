@@ -19,9 +19,6 @@ from .record import Record
 
 __all__ = ["one_summary", "text_stays_text"]
 
-_HEADER: Final = "[compactlib summary v"
-
-
 # --- L20 -------------------------------------------------------------------------------------------------------------
 
 
@@ -30,7 +27,7 @@ def one_summary(record: Record) -> Iterator[Finding]:
     seen = evidence(record)
     if record.outcome == "compacted":
         yield from _exactly_one(seen)
-        yield from _done_stays_done(record, seen)
+        yield from _done_stays_done(seen)
     yield from _shown_once(record, seen)
 
 
@@ -43,7 +40,7 @@ def _exactly_one(seen: Evidence) -> Iterator[Finding]:
         yield from broken("ONE-1", f"the output has {count} summaries that can be recognised")
     elif again:
         yield from broken("ONE-1", "the summary before is still there beside the new one")
-    elif seen.read is not None and re.search(r"(?:^|\n)\[compactlib summary v", seen.read.body):
+    elif re.search(r"(?:^|\n)\[compactlib summary v", seen.body):
         yield from broken("ONE-1", "the summary holds another one")
 
 
@@ -62,11 +59,11 @@ def _shown_once(record: Record, seen: Evidence) -> Iterator[Finding]:
 _OPEN: Final = ("in progress", "blocked", "next step")
 
 
-def _done_stays_done(record: Record, seen: Evidence) -> Iterator[Finding]:
-    if seen.previous is None or seen.read is None:
+def _done_stays_done(seen: Evidence) -> Iterator[Finding]:
+    if seen.previous is None:
         return
     done = _items(seen.previous.body, "done") - {"", "(none)"}
-    open_now = {item for heading in _OPEN for item in _items(seen.read.body, heading)}
+    open_now = {item for heading in _OPEN for item in _items(seen.body, heading)}
     replaced = [at for at in range(seen.cut) if at not in seen.kept and seen.parts.kinds[at] not in ("summary", "pin", "reminder")]
     named = folded("\n".join(block.text for at in replaced for block in seen.before[at].blocks))
     for item in sorted(done & open_now):
@@ -108,14 +105,13 @@ def _unquoted_lines(record: Record, seen: Evidence) -> Iterator[Finding]:
 
 
 def _headings(record: Record, seen: Evidence) -> Iterator[Finding]:
-    body = seen.read.body if seen.read is not None else seen.summary
-    found = [heading for heading, _ in sections(body)][1:]
+    found = [heading for heading, _ in sections(seen.body)][1:]
     known = record.known_headings
     twice = [heading for heading, count in Counter(found).items() if count > 1]
     strange = [heading for heading in found if known is not None and heading not in known]
     for heading in (twice + strange)[:1]:
         yield from broken("TEXT-2", f"the summary has a section {heading!r} that is not its own")
-    forged = re.search(r"(?<!\\)\[compactlib (?:summary|earlier)|\bref=[0-9a-f]{64}|(?<!\\)\[truncated v1:", _without_quotations(body))
+    forged = re.search(r"(?<!\\)\[compactlib (?:summary|earlier)|\bref=[0-9a-f]{64}|(?<!\\)\[truncated v1:", _without_quotations(seen.body))
     if forged:
         yield from broken("TEXT-2", f"the summary holds {forged[0]!r}, which was never issued")
 
@@ -126,7 +122,6 @@ def _without_quotations(body: str) -> str:
 
 
 def _provenance(record: Record, seen: Evidence) -> Iterator[Finding]:
-    body = seen.read.body if seen.read is not None else seen.summary
     tellers = ("prompt", None) if record.kinds_told else ("prompt", "harness", "attachment", None)
     said = [
         block.text
@@ -138,7 +133,7 @@ def _provenance(record: Record, seen: Evidence) -> Iterator[Finding]:
     carried = sections(seen.previous.body) if seen.previous is not None else []
     carried += [section for exchange in last_replies(record) for section in sections(exchange.previous)]
     proven = folded("\n".join([*said, *(text for heading, text in carried if heading in record.quoting_headings)]))
-    quoting = [text for heading, text in sections(body) if heading in record.quoting_headings]
+    quoting = [text for heading, text in sections(seen.body) if heading in record.quoting_headings]
     for line in "\n".join(quoting).split("\n"):
         words = _words(line)
         if words and words not in proven and not line.startswith("> "):

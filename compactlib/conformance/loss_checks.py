@@ -85,15 +85,17 @@ def failed(exchange: Exchange, record: Record) -> str:
     missing = [heading for heading in record.headings or () if heading.casefold() not in found]
     if missing and exchange.part == exchange.parts:
         return f"lacks the heading {missing[0]!r}"
-    if exchange.previous and reply.strip() == exchange.previous.strip() and _says_something(record):
+    if exchange.previous and reply.strip() == exchange.previous.strip() and _shows_a_prompt(exchange, record):
         return "is the previous summary again"
     return ""
 
 
-def _says_something(record: Record) -> bool:
-    """Whether a prompt is among what is replaced, which must change the summary."""
+def _shows_a_prompt(exchange: Exchange, record: Record) -> bool:
+    """Whether a prompt is among what is shown, which must change the summary."""
     seen = evidence(record)
-    return any(seen.parts.kinds[at] == "prompt" and at not in seen.kept for at in range(seen.cut))
+    gone = [at for at in seen.parts.starts if at < seen.cut and seen.parts.kinds[at] == "prompt" and at not in seen.kept]
+    starts = [seen.before[at].text.split("\n")[0][:60] for at in gone]
+    return any(len(start) > 8 and f"\n> {start}" in exchange.text for start in starts)
 
 
 def _reason(record: Record) -> Iterator[Finding]:
@@ -133,7 +135,7 @@ def tail_verbatim(record: Record) -> Iterator[Finding]:
 
 
 def prompts_kept(record: Record) -> Iterator[Finding]:
-    """PROMPT-1 the last prompt; PROMPT-2 words beside results; PROMPT-3 earlier prompts, newest first; PIN-1 pins, once."""
+    """PROMPT-1 the last prompt; PROMPT-2 words beside results; PROMPT-3 earlier prompts, newest first; PIN-1 pins, once; PIN-2 and few."""
     if record.outcome != "compacted":
         return
     seen = evidence(record)
@@ -208,7 +210,7 @@ def _pins(record: Record, seen: Evidence) -> Iterator[Finding]:
             yield from broken("PIN-1", f"block {place} of message {index} was pinned and stands {copies} times in the output")
     tokens, room = record.pinned_tokens, record.limits.room
     if tokens is not None and room is not None and tokens > room // 2:
-        yield from broken("PIN-1", f"pins take {tokens} of the {room} tokens there is room for, which is more than half")
+        yield from broken("PIN-2", f"pins take {tokens} of the {room} tokens there is room for, which is more than half")
 
 
 def _is_copy(block: Block, pinned: Block) -> bool:
@@ -263,14 +265,14 @@ _OWN_LINES: Final = ("first prompt:", "latest prompt:", "(none)", "")
 
 def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
     replies = last_replies(record)
-    if seen.read is None or not replies or any(failed(exchange, record) for exchange in replies):
+    if not replies or any(failed(exchange, record) for exchange in replies):
         return
     reply = folded(replies[-1].reply or "")
     prompts = folded("\n".join(map(_with_stubs, seen.before)))
     before = folded("\n".join(exchange.previous for exchange in replies) + (seen.previous.body if seen.previous else ""))
-    for heading, text in sections(seen.read.body):
-        if not heading and text.strip():
-            yield from broken("NEW-2", f"the summary begins with {text[:60]!r}, which is no section")
+    for heading, text in sections(seen.body):
+        if not heading and seen.read is None:
+            continue  # another compactor's header
         for line in text.split("\n"):
             words = folded(re.sub(r"^\s*(?:[-*+•]|[0-9]+\.|>)\s+", "", line))
             words = re.sub(r"^reported by [^:]*: ", "", words).removesuffix("[reopened]").removesuffix("[unverified]").strip(" -")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from ..errors import WireError
@@ -20,7 +20,6 @@ from .dividing import choose, legal_cuts
 from .evidence import Evidence, evidence
 from .findings import Finding, broken, unknown
 from .record import Record
-from .units import Unit
 
 __all__ = ["boundaries", "frontier", "seals", "system_untouched", "validity", "whole_steps"]
 
@@ -69,11 +68,12 @@ def whole_steps(record: Record) -> Iterator[Finding]:
     if record.outcome != "compacted":
         return
     seen = evidence(record)
+    there = seen.kept | set(seen.altered.values())
     for start, stop in seen.parts.steps:
         if any('"type": "compaction"' in block.raw for block in seen.before[start].blocks):
             continue  # nobody but the provider can read it, so it stays whatever becomes of its step
         members = {at for at in range(start, stop) if seen.parts.kinds[at] not in ("system", "harness", "reminder", "pin")}
-        kept = members & seen.kept
+        kept = members & there
         if kept and kept != members:
             lost = ", ".join(str(seen.before[at].index) for at in sorted(members - kept))
             yield from broken("STEP-1", f"of the step at {seen.before[start].index} the messages {lost} are gone and others are there")
@@ -173,24 +173,14 @@ def seals(record: Record) -> Iterator[Finding]:
         if any(block.raw not in known for block in unit.of_kind("reasoning")):
             yield from broken("SEAL-1", f"message {unit.index} of the output holds reasoning that the model did not write so")
             continue
-        twin = _twin(unit, seen.before) if unit.role == "model" else None
+        twin = seen.altered.get(at)
         if twin is not None and (twin >= current or unit.of_kind("reasoning")) and seen.before[twin].of_kind("reasoning"):
             yield from broken("SEAL-1", f"message {seen.before[twin].index} was sealed and has been altered")
     sealed = [at for at in range(current, len(seen.before)) if seen.before[at].of_kind("reasoning")]
     models = [at for at in range(current, len(seen.before)) if seen.parts.kinds[at] == "model"]
-    kept = [at for at in models if at in seen.kept]
+    kept = [at for at in models if at in seen.kept or at in seen.altered.values()]
     if sealed and kept and kept != models[len(models) - len(kept) :]:
         yield from broken("SEAL-1", "what was kept of the current turn is not its end")
-
-
-def _twin(unit: Unit, before: Sequence[Unit]) -> int | None:
-    """The message of the input that *unit* was made of: the same calls, or the same words."""
-
-    def rest(one: Unit) -> set[str]:
-        return {block.id or block.raw for block in one.blocks if block.kind != "reasoning"}
-
-    mine = rest(unit)
-    return next((at for at, one in enumerate(before) if one.role == "model" and mine and mine & rest(one)), None)
 
 
 # --- L26 -------------------------------------------------------------------------------------------------------------

@@ -129,9 +129,7 @@ def write_nested(shape: Wire, known: dict[str, Json], known_inside: dict[str, Js
     rest = dict(shape.rest)
     beneath: dict[str, Json] = rest.pop(shape.tag, {})
     inner = {key: give(beneath[key]) if key in beneath else known_inside[key] for key in shape.keys[count:]}
-    return {
-        key: inner if key == shape.tag else give(rest[key]) if key in rest else known[key] for key in shape.keys[:count]
-    }
+    return {key: inner if key == shape.tag else give(rest[key]) if key in rest else known[key] for key in shape.keys[:count]}
 
 
 # -- words that are no strings on the wire ---------------------------------------------------------------------------------
@@ -196,9 +194,9 @@ def blocks_of(value: list[Json], path: str, read: Callable[[Json, Take], Block])
         WireError: with the path of the first wrong shape.
     """
     made: list[Block] = []
-    try:
-        for item in value:
+    for index, item in enumerate(value):
+        try:
             made.append(read(item, keep))
-    except ShapeError as error:
-        raise WireError(f"{path}[{len(made)}]{error.path}", error.problem) from None
+        except ShapeError as error:
+            raise WireError(f"{path}[{index}]{error.path}", error.problem) from None
     return tuple(made)

@@ -37,7 +37,7 @@ from ..model import Block, Call, Json, Media, Message, Opaque, Origin, Reasoning
 from .automaton import Breach, Event, State
 from .media import MediaRules
 from .profiles import MEDIA_MARKERS, Profile, takes_prefill
-from .reader import PLACE_BITS, Around, Mode, Reader, has_lone_surrogate
+from .reader import NEXT, PLACE_BITS, Around, Mode, Reader, has_lone_surrogate
 from .request import cache_marks, thinking_mode
 from .seals import Seals
 from .server_tools import ServerTools
@@ -84,23 +84,25 @@ class AnthropicReader(Reader):
         """Read the next messages.  The one hot loop: what is common is judged here, what is odd where it is named."""
         machine, seals, names = self.machine, self._seals, self._names
         begin, see, call, result = machine.begin, machine.see, machine.call, machine.result
+        at = machine.at
+        message = None
         for message in messages:
+            at += NEXT
             role = message.role
             content = message.content
-            self.index = index = self.index + 1
             if self._waits:
                 self._settle(role)
-            self.last = message
             if role == "model":
-                breach = begin(_MODEL)
+                breach = begin(_MODEL, at)
+                calling = False  # whether calls stand directly before
                 if breach is not None:
                     self._begun(breach, role)
+                    calling = bool(machine.waiting)
                 if seals.fresh:
                     seals.begin(content)
                 if isinstance(content, str):
                     self._model_text(content)
                     continue
-                calling = breach is not None and machine.open_count > 0  # the neighbour's calls are open
                 for place, block in enumerate(content):
                     if isinstance(block, Text):
                         text = block.text
@@ -112,7 +114,7 @@ class AnthropicReader(Reader):
                     elif isinstance(block, Call) and block.wire.tag == "tool_use":
                         key = block.id
                         seals.looped = calling = True
-                        breach = call(key, (index << PLACE_BITS) + place)
+                        breach = call(key, place)
                         if breach is not None:
                             self._call_breach(breach, key, place)
                         # an identifier in ASCII is a legal id; most are, and asking is cheap
@@ -133,18 +135,19 @@ class AnthropicReader(Reader):
                         if block.wire.rest:
                             self._mark(block.wire.get("cache_control"), place)
                         continue
-                    else:
-                        self._model_block(block, place)
+                    elif self._is_silent(block, place, len(content)):
+                        continue
                     if calling:
                         calling = False  # once for each run of other blocks
                         see(_WORDS)
                         self._disorder(f"/content/{place}")
-                if not content or isinstance(content[-1], Reasoning):
-                    self._odd_end(content)
+                if not content:
+                    self._empty = self.index
+                    self._waits = True
                 if seals.compares:
                     seals.compare(message)
             elif role == "user":
-                breach = begin(_USER)
+                breach = begin(_USER, at)
                 if breach is not None:
                     self._begun(breach, role)
                 if isinstance(content, str):
@@ -159,16 +162,17 @@ class AnthropicReader(Reader):
                         if breach is not None:
                             self._result_breach(breach, block.call_id, place)
                         body = block.content
-                        if not (isinstance(body, str) and body and body.isascii()):
+                        if not (isinstance(body, str) and body.isascii()):
                             self._result_body(block, body, place)
                         if block.wire.rest:
                             self._result_residue(block, place)
                     else:
                         self._user_block(message, block, place)
                 if not content:
-                    self.found.append(self._empty_message(index))
+                    self.found.append(self._empty_message(self.index))
             else:
-                self._other(message)
+                self._other(message, at)
+        self.last = message or self.last
 
     # -- frames ----------------------------------------------------------------------------------------------------
 
@@ -191,24 +195,24 @@ class AnthropicReader(Reader):
             self._empty = -1
         self._seals.settle(model_goes_on=goes_on)
         if not goes_on:
-            self._servers.settle(in_flight=self.machine.open_count > 0)
+            self._servers.settle(in_flight=bool(self.machine.waiting))
         self._waits = bool(self._servers.waiting)
 
     def _empty_message(self, index: int) -> Violation:
         return self.violation("A-EMPTY-03", index, "/content", f"message {index} has no content", "content, or no such message")
 
-    def _other(self, message: Message) -> None:
+    def _other(self, message: Message, at: int) -> None:
         """A message of a role that is neither the user's nor the model's."""
         word = quote(message.wire.tag)
         blocks = message.blocks
         case = None
         if message.role == "system":
-            self.machine.begin(_SYSTEM)
+            self.machine.begin(_SYSTEM, at)
             if self.machine.state is not State.START:
                 kinds = {block.kind if isinstance(block, Opaque) else "" for block in blocks}
                 case = "tool-addition" if kinds and kinds <= _TOOL_CHANGES else "mid-history"
         else:
-            self.machine.begin(_USER)
+            self.machine.begin(_USER, at)
             self.machine.see(_PROMPT)
         expected = "user or assistant; system text stands in the field system"
         self.report("A-ROLE-02", "/role", f"the role is {word}", expected, case=case)
@@ -226,30 +230,29 @@ class AnthropicReader(Reader):
         if self.machine.see(_WORDS) is not None:
             self._disorder("/content")
         if not text:
-            self._odd_end(())
+            self._empty = self.index
+            self._waits = True
         elif not (text >= "!" and text.isascii()):
             self._odd_text(text, "/content", alone=True)
 
-    def _model_block(self, block: Block, place: int) -> None:
-        """Anything but a text or a client call."""
+    def _is_silent(self, block: Block, place: int, length: int) -> bool:
+        """Judge anything but a text or a client call; tell whether it is no words of the model's."""
+        silent = False
         if isinstance(block, Call):
             self._servers.call(block, place)
             self._waits = True
         elif isinstance(block, Result) and block.wire.tag == "tool_result":
+            silent = True
             breach = self.machine.result(block.call_id)
             if breach is not None:
                 self._result_breach(breach, block.call_id, place)
         elif isinstance(block, Result):
             self._servers.result(block, place)
+        elif isinstance(block, Reasoning) and place == length - 1:
+            self._seals.trail(place)
+            self._waits = True
         self._plain_block(block, place)
-
-    def _odd_end(self, content: tuple[Block, ...]) -> None:
-        """The message is empty, or ends in thinking: the next one will tell."""
-        self._waits = True
-        if content:
-            self._seals.trail(len(content) - 1)
-        else:
-            self._empty = self.index
+        return silent
 
     def _disorder(self, path: str) -> None:
         self._pair_faults += 1
@@ -269,7 +272,7 @@ class AnthropicReader(Reader):
         if isinstance(block, Result):
             self._servers.result(block, place)
         elif isinstance(block, Call):
-            breach = self.machine.call(block.id, (self.index << PLACE_BITS) + place)
+            breach = self.machine.call(block.id, place)
             if breach is not None:
                 self._call_breach(breach, block.id, place)
         else:
@@ -280,7 +283,7 @@ class AnthropicReader(Reader):
         """Whether a text on the user's side is a person's: it is, unless something says that it is not."""
         if message.origin is not None:
             return _is_human(message, place)
-        if not self.machine.open_count or len(text) > _MARKER_CHARS or text.strip().lower() not in MEDIA_MARKERS:
+        if not self.machine.waiting or len(text) > _MARKER_CHARS or text.strip().lower() not in MEDIA_MARKERS:
             return True
         return not any(isinstance(block, Media) for block in message.blocks)
 

@@ -66,10 +66,11 @@ What is not here
 from __future__ import annotations
 
 import enum
+import re
 from collections import deque
 from collections.abc import Mapping
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 __all__ = ["EXPECTED", "TABLE", "Automaton", "Breach", "Event", "Neighbours", "State", "describe"]
 
@@ -156,51 +157,64 @@ class Neighbours(enum.Enum):
 Cell: TypeAlias = tuple[State, Breach | None]
 """Where a move leads, and what it breaks."""
 
-# One row per event, one column per state.  "." stays, "-" cannot happen, "!x" breaks x, "a | b" is joined | separate.
+# One row per event, one column per state, in two halves.
+# "." stays, "-" cannot happen, "!x" breaks x, "a | b" is joined | separate.
 # fmt: off
 _ROWS: Final = """
-          START               USER           MODEL                     CALLING                       WAITING         PARTIAL         SPLIT           ASIDE            AWAY             WHOLE
-SYSTEM    .                   .              USER                      ASIDE                         ASIDE           ASIDE           ASIDE           .                .                . | USER
-USER      USER                . !adjacent    USER                      WAITING                       . !adjacent     SPLIT           .               . !adjacent      . !adjacent      . !adjacent | USER
-MODEL     MODEL !start        MODEL          . !adjacent               . !adjacent | MODEL !open     MODEL !open     MODEL !open     MODEL !open     MODEL !open      MODEL !open      MODEL
-PROMPT    -                   .              -                         -                             AWAY            AWAY            AWAY            AWAY             .                USER
-NOTE      -                   .              -                         -                             ASIDE           ASIDE           ASIDE           .                .                USER
-WORDS     -                   -              .                         . !order | .                  -               -               -               -                -                -
-CALL      -                   CALLING !role  CALLING                   .                             CALLING !role   CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
-AGAIN     -                   CALLING !role  CALLING !duplicate        . !duplicate                  CALLING !role   CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
-REUSED    -                   CALLING !role  CALLING !reused           . !reused                     CALLING !role   CALLING !role   CALLING !role   CALLING !role    CALLING !role    CALLING !role
-ANSWER    -                   -              -                         . !role | PARTIAL             PARTIAL         .               PARTIAL !split  PARTIAL !between PARTIAL !between -
-LAST      -                   -              -                         MODEL !role | WHOLE           WHOLE           WHOLE           WHOLE !split    WHOLE !between   WHOLE !between   -
-REPEAT    -                   . !repeat      . !role | -               . !role | -                   . !repeat       . !repeat       . !repeat       . !repeat        . !repeat        . !repeat
-LATE      -                   . !late        . !role | USER !late      . !role | WAITING !late       . !late         . !late         . !late         . !late          . !late          . !late
-STRAY     - | USER !stray     . !stray       . !role | USER !stray     . !role | WAITING !stray      . !stray        . !stray        . !stray        . !stray         . !stray         . !stray
-REQUEST   .                   .              . !end                    . !open                       . !open         . !open         . !open         . !open          . !open          .
-HISTORY   .                   .              .                         .                             .               .               .               .                . !open          .
+          START            USER           MODEL                    CALLING                     WAITING
+SYSTEM    .                .              USER                     ASIDE                       ASIDE
+USER      USER             . !adjacent    USER                     WAITING                     . !adjacent
+MODEL     MODEL !start     MODEL          . !adjacent              . !adjacent | MODEL !open   MODEL !open
+PROMPT    -                .              -                        -                           AWAY
+NOTE      -                .              -                        -                           ASIDE
+WORDS     -                -              .                        . !order | .                -
+CALL      -                CALLING !role  CALLING                  .                           CALLING !role
+AGAIN     -                CALLING !role  CALLING !duplicate       . !duplicate                CALLING !role
+REUSED    -                CALLING !role  CALLING !reused          . !reused                   CALLING !role
+ANSWER    -                -              -                        . !role | PARTIAL           PARTIAL
+LAST      -                -              -                        MODEL !role | WHOLE         WHOLE
+REPEAT    -                . !repeat      . !role | -              . !role | -                 . !repeat
+LATE      -                . !late        . !role | USER !late     . !role | WAITING !late     . !late
+STRAY     - | USER !stray  . !stray       . !role | USER !stray    . !role | WAITING !stray    . !stray
+REQUEST   .                .              . !end                   . !open                     . !open
+HISTORY   .                .              .                        .                           .
+
+          PARTIAL          SPLIT            ASIDE             AWAY              WHOLE
+SYSTEM    ASIDE            ASIDE            .                 .                 . | USER
+USER      SPLIT            .                . !adjacent       . !adjacent       . !adjacent | USER
+MODEL     MODEL !open      MODEL !open      MODEL !open       MODEL !open       MODEL
+PROMPT    AWAY             AWAY             AWAY              .                 USER
+NOTE      ASIDE            ASIDE            .                 .                 USER
+WORDS     -                -                -                 -                 -
+CALL      CALLING !role    CALLING !role    CALLING !role     CALLING !role     CALLING !role
+AGAIN     CALLING !role    CALLING !role    CALLING !role     CALLING !role     CALLING !role
+REUSED    CALLING !role    CALLING !role    CALLING !role     CALLING !role     CALLING !role
+ANSWER    .                PARTIAL !split   PARTIAL !between  PARTIAL !between  -
+LAST      WHOLE            WHOLE !split     WHOLE !between    WHOLE !between    -
+REPEAT    . !repeat        . !repeat        . !repeat         . !repeat         . !repeat
+LATE      . !late          . !late          . !late           . !late           . !late
+STRAY     . !stray         . !stray         . !stray          . !stray          . !stray
+REQUEST   . !open          . !open          . !open           . !open           .
+HISTORY   .                .                .                 . !open           .
 """
 # fmt: on
 
 
 def _read(rows: str) -> dict[Neighbours, dict[tuple[State, Event], Cell]]:
     """The table that the text draws."""
-    header, *lines = rows.strip("\n").splitlines()
-    states = [State[name] for name in header.split()]
     tables: dict[Neighbours, dict[tuple[State, Event], Cell]] = {kind: {} for kind in Neighbours}
-    for line in lines:
-        word, *pieces = line.split()
-        cells: list[list[str]] = []
-        for before, piece in zip([word, *pieces], pieces, strict=False):
-            if piece.startswith("!"):
-                cells[-1][-1] += piece
-            elif before == "|":
-                cells[-1].append(piece)
-            elif piece != "|":
-                cells.append([piece])
-        for state, cell in zip(states, cells, strict=True):
-            for kind, text in zip(Neighbours, (cell[0], cell[-1]), strict=True):
-                target, _, breach = text.partition("!")
-                if target != "-":
-                    goal = state if target == "." else State[target]
-                    tables[kind][state, Event[word]] = (goal, Breach[breach.upper()] if breach else None)
+    for half in rows.strip("\n").split("\n\n"):
+        header, *lines = half.splitlines()
+        states = [State[name] for name in header.split()]
+        for line in lines:
+            word, *cells = re.split(r"\s{2,}", line.strip())
+            for state, cell in zip(states, cells, strict=True):
+                choices = cell.split(" | ")
+                for kind, choice in zip(Neighbours, (choices[0], choices[-1]), strict=True):
+                    target, _, breach = choice.partition(" !")
+                    if target != "-":
+                        goal = state if target == "." else State[target]
+                        tables[kind][state, Event[word]] = goal, Breach[breach.upper()] if breach else None
     return tables
 
 
@@ -221,200 +235,204 @@ EXPECTED: Final[Mapping[State, str]] = {
 }
 """What may come in each state, in words."""
 
-# -- the table as the machine reads it: flat tuples, states as offsets --------------------------------------------------
+# -- the table as the machine reads it ---------------------------------------------------------------------------------
+#
+# A state is its row: a list with, for each event, the next state's row and the breach, and behind them what the state is
+# and whether a message that leads there ends the batch.  One step is then two look-ups in lists.
 
-_WIDTH: Final = len(Event)
-_STATES: Final = tuple(State)
-# plain numbers: adding an enum's member takes the slow way
+_Row: TypeAlias = list[Any]
+_WHICH: Final = len(Event)
+_ENDS_BATCH: Final = _WHICH + 1
+
+# plain numbers, because adding and comparing members of an enum takes the slow way
 _PROMPT, _CALL, _AGAIN, _REUSED = map(int, (Event.PROMPT, Event.CALL, Event.AGAIN, Event.REUSED))
 _ANSWER, _LAST, _REPEAT, _LATE, _STRAY = map(int, (Event.ANSWER, Event.LAST, Event.REPEAT, Event.LATE, Event.STRAY))
 
 
-_Effect: TypeAlias = tuple[bool, Breach | None]
-"""What a cell does besides moving on: whether the batch is over, and what is broken."""
-
-
 @cache
-def _flat(neighbours: Neighbours) -> tuple[tuple[int, ...], tuple[_Effect | None, ...]]:
-    """For each cell the next offset, and its effect if it has one."""
-    table = TABLE[neighbours]
-    goals: list[int] = []
-    effects: list[_Effect | None] = []
-    for state in State:
+def _first_row(neighbours: Neighbours) -> _Row:
+    """The row of `State.START`, from which all others are reached."""
+    rows: dict[State, _Row] = {state: [] for state in State}
+    for state, row in rows.items():
         for event in Event:
-            goal, breach = table.get((state, event), (state, None))
-            # A batch is over when the model goes on, or, where messages stand for themselves, with any other message.
-            closes = (event is Event.MODEL and goal is State.MODEL) or (
-                event in (Event.SYSTEM, Event.USER) and state is State.WHOLE and goal is State.USER
-            )
-            goals.append(goal.value * _WIDTH)
-            effects.append((closes, breach) if closes or breach is not None else None)
-    return tuple(goals), tuple(effects)
+            goal, breach = TABLE[neighbours].get((state, event), (state, None))
+            row.append((rows[goal], breach))
+        # A batch is over when the model goes on or, where messages stand for themselves, with any message but a result.
+        ends_batch = state is State.MODEL or (state is State.USER and neighbours is Neighbours.SEPARATE)
+        row += [state, ends_batch]
+    return rows[State.START]
 
 
 class Automaton:
     """
     The automaton at work: the control, and the registers beside it.
 
-    Registers: the calls of the current batch with their *places* (any number
-    that the caller chooses, not negative), the calls that were talked past,
-    and for each id the scope it was last used in.  Every operation is O(1) but
-    closing a batch, which is linear in it.
+    A *place* says where a call stands: the place of its message plus its
+    position there.  Places are numbers that grow along the conversation, and
+    so serve as time.  The registers: the open calls; those that were talked
+    past; for each id the place of its last call; where the batch and the turn
+    began.  Every operation is O(1), but talking past a batch, which is linear
+    in its open calls.
 
     Args:
         neighbours: whether neighbouring messages are joined.
         scope: within what an id may not be used again: the ``turn`` (since a
             person last spoke) or the ``message``.
 
+    Attributes:
+        at: the place of the message being read.
+        waiting: the open calls, id -> place.  To be read only.
+        abandoned: the calls, (id, place), that the last `Breach.OPEN` speaks of.
+        place: where the call stands that the last result which broke something
+            answers, -1 if there is none.
+
     >>> run = Automaton(Neighbours.JOINED)
-    >>> run.begin(Event.USER), run.see(Event.PROMPT), run.begin(Event.MODEL), run.call("a", 7), run.call("b", 8)
+    >>> run.begin(Event.USER, 0), run.see(Event.PROMPT), run.begin(Event.MODEL, 10), run.call("a", 0), run.call("b", 1)
     (None, None, None, None, None)
-    >>> run.begin(Event.USER), run.result("b"), run.state.name, run.open
-    (None, None, 'PARTIAL', [('a', 7)])
-    >>> run.begin(Event.MODEL).words, run.abandoned
-    ('a call is never answered', [('a', 7)])
+    >>> run.begin(Event.USER, 20), run.result("b"), run.state.name, run.waiting
+    (None, None, 'PARTIAL', {'a': 10})
+    >>> run.begin(Event.MODEL, 30).words, run.abandoned
+    ('a call is never answered', [('a', 10)])
     """
 
     __slots__ = (
-        "_batch", "_cell", "_effects", "_goals", "_late", "_order", "_per_turn", "_scope", "_seen", "_twins",
-        "abandoned", "open_count", "place",
+        "_batch_start", "_late", "_order", "_per_turn", "_row", "_seen", "_turn_start", "_twins",
+        "abandoned", "at", "place", "waiting",
     )  # fmt: skip
 
-    def __init__(self, neighbours: Neighbours, *, scope: str = "turn") -> None:
-        self._goals, self._effects = _flat(neighbours)
-        self._cell = 0  # the state, as an offset into the flat table
-        self._batch: dict[str, int] = {}  # id -> place of the call; ~place once it is answered
-        self._twins: dict[str, deque[int]] = {}  # further open calls with an id that is open already
-        self._order: tuple[deque[str], int] | None = None  # open ids, oldest first, and how large the batch was then
-        self._late: dict[str, int] = {}  # calls that were talked past
-        self._seen: dict[str, int] = {}  # id -> scope of its last use
-        self._scope = 0
+    def __init__(self, neighbours: Neighbours, *, scope: Literal["turn", "message"] = "turn") -> None:
+        self._row = _first_row(neighbours)
         self._per_turn = scope == "turn"
-        self.open_count = 0
-        """How many calls are open."""
+        self._seen: dict[str, int] = {}
+        self._late: dict[str, int] = {}
+        self._twins: dict[str, deque[int]] = {}  # further open calls with an id that waits already
+        self._order: deque[str] | None = None  # open ids, oldest first; made when a result without an id comes
+        self._batch_start = self._turn_start = 0
+        self.at = self.place = -1
+        self.waiting: dict[str, int] = {}
         self.abandoned: list[tuple[str, int]] = []
-        """(id, place) of the calls that the last `Breach.OPEN` speaks of."""
-        self.place = -1
-        """Where the call of the last result stands, -1 if there is none."""
 
     @property
     def state(self) -> State:
         """The control's state."""
-        return _STATES[self._cell // _WIDTH]
+        state: State = self._row[_WHICH]
+        return state
 
     @property
     def open(self) -> list[tuple[str, int]]:
-        """(id, place) of the open calls, in order."""
-        found = [(key, place) for key, place in self._batch.items() if place >= 0]
+        """(id, place) of all open calls, in order."""
+        found = list(self.waiting.items())
         found += [(key, place) for key, places in self._twins.items() for place in places]
-        return sorted(found, key=lambda pair: pair[1]) if self._twins else found
+        return sorted(found, key=_place_of) if self._twins else found
 
-    def begin(self, event: int) -> Breach | None:
-        """A message begins: `Event.SYSTEM`, `USER` or `MODEL`."""
-        cell = self._cell + event
-        self._cell = self._goals[cell]
-        effect = self._effects[cell]
-        if effect is None:
-            return None
-        closes, breach = effect
-        if closes:
-            self._close()
+    def begin(self, event: int, place: int) -> Breach | None:
+        """A message begins at *place*: `Event.SYSTEM`, `USER` or `MODEL`."""
+        breach: Breach | None
+        self.at = place
+        self._row, breach = self._row[event]
+        if self._row[_ENDS_BATCH]:
+            self._batch_start = place
+            if self.waiting:
+                self._abandon()
         return breach
 
     def see(self, event: int) -> Breach | None:
         """It contains `Event.PROMPT`, `NOTE` or `WORDS`."""
-        if event == _PROMPT and self._per_turn:
-            self._scope += 1
-        cell = self._cell + event
-        self._cell = self._goals[cell]
-        effect = self._effects[cell]
-        return None if effect is None else effect[1]
+        breach: Breach | None
+        if event == _PROMPT:
+            self._turn_start = self.at
+        self._row, breach = self._row[event]
+        return breach
 
-    def call(self, key: str, place: int) -> Breach | None:
-        """It contains a call, which stands at *place*."""
-        last = self._seen.get(key)
-        self._seen[key] = scope = self._scope
-        self.open_count += 1
-        if last is None:
-            self._batch[key] = place
-            event = _CALL
+    def call(self, key: str, position: int) -> Breach | None:
+        """It contains a call, at *position*."""
+        breach: Breach | None
+        place = self.at + position
+        if key in self._seen:
+            event = self._call_again(key, place)
         else:
-            event = _AGAIN if last == scope else _REUSED
-            if self._batch.get(key, -1) < 0:
-                self._batch[key] = place
-            else:
-                self._twins.setdefault(key, deque()).append(place)
-                self._order = None
-        cell = self._cell + event
-        self._cell = self._goals[cell]
-        effect = self._effects[cell]
-        return None if effect is None else effect[1]
+            self._seen[key] = self.waiting[key] = place
+            event = _CALL
+        self._row, breach = self._row[event]
+        return breach
 
     def result(self, key: str) -> Breach | None:
-        """It contains a result for the call *key*; `place` then says where that stands."""
-        place = self._batch.get(key)
-        if place is None:
-            place = self._late.pop(key, -1)
-            event = _STRAY if place < 0 else _LATE
-        elif place < 0:
-            place = ~place
-            event = _REPEAT
+        """It contains a result for the call *key*; if that breaks something, `place` says where the call stands."""
+        breach: Breach | None
+        place = self.waiting.pop(key, -1)
+        if place < 0:
+            event, place = self._odd_result(key)
         else:
-            self._batch[key] = self._twin(key) if self._twins else ~place
-            self.open_count = count = self.open_count - 1
-            event = _ANSWER if count else _LAST
-        self.place = place
-        cell = self._cell + event
-        self._cell = self._goals[cell]
-        effect = self._effects[cell]
-        return None if effect is None else effect[1]
+            if self._twins:
+                self._promote_twin(key)
+            event = _ANSWER if self.waiting else _LAST
+        self._row, breach = self._row[event]
+        if breach is not None:
+            self.place = place
+        return breach
 
     def oldest(self) -> str | None:
         """The id of the oldest open call: what a result that names none must mean."""
-        if self._order is None or self._order[1] != len(self._batch):
-            self._order = deque(key for key, _place in self.open), len(self._batch)
-        order = self._order[0]
-        while order and self._batch[order[0]] < 0:
-            order.popleft()
-        return order[0] if order else None
+        if self._order is None:
+            self._order = deque(key for key, _place in self.open)
+        while self._order and self._order[0] not in self.waiting:
+            self._order.popleft()
+        return self._order[0] if self._order else None
 
     def end(self, event: int) -> Breach | None:
         """What it would break to end here, as `Event.REQUEST` or `Event.HISTORY`.  Nothing changes."""
-        effect = self._effects[self._cell + event]
-        return None if effect is None else effect[1]
+        breach: Breach | None = self._row[event][1]
+        return breach
 
     def copy(self) -> Automaton:
         """An automaton in the same state, which goes its own way from here."""
         twin = object.__new__(Automaton)
         for name in Automaton.__slots__:
             setattr(twin, name, getattr(self, name))
-        twin._batch, twin._late, twin._seen = self._batch.copy(), self._late.copy(), self._seen.copy()
+        twin.waiting, twin._late, twin._seen = self.waiting.copy(), self._late.copy(), self._seen.copy()
         twin._twins = {key: places.copy() for key, places in self._twins.items()}
         twin._order = None
         return twin
 
-    def _twin(self, key: str) -> int:
-        """The next open call with this id, or the mark that there is none."""
-        places = self._twins.get(key)
-        if places is None:
-            return ~self._batch[key]
-        place = places.popleft()
-        if not places:
-            del self._twins[key]
-        return place
+    def _call_again(self, key: str, place: int) -> int:
+        """Which event a call is whose id was used before."""
+        scope_start = self._turn_start if self._per_turn else self._batch_start
+        event = _AGAIN if self._seen[key] >= scope_start else _REUSED
+        self._seen[key] = place
+        self._order = None
+        if key in self.waiting:
+            self._twins.setdefault(key, deque()).append(place)
+        else:
+            self.waiting[key] = place
+        return event
 
-    def _close(self) -> None:
-        """The batch is over: what is open was talked past."""
-        if not self._per_turn:
-            self._scope += 1
-        if self.open_count:
-            self.abandoned = self.open
-            self._late.update(self.abandoned)
-            self.open_count = 0
-        if self._batch:
-            self._batch.clear()
-            self._twins.clear()
-            self._order = None
+    def _odd_result(self, key: str) -> tuple[int, int]:
+        """Which event a result is that answers no open call, and where its call stands."""
+        place = self._seen.get(key, -1)
+        if place >= self._batch_start:
+            return _REPEAT, place
+        place = self._late.pop(key, -1)
+        return (_STRAY if place < 0 else _LATE), place
+
+    def _promote_twin(self, key: str) -> None:
+        """The next open call with this id waits now."""
+        places = self._twins.get(key)
+        if places is not None:
+            self.waiting[key] = places.popleft()
+            if not places:
+                del self._twins[key]
+
+    def _abandon(self) -> None:
+        """The batch is over, and what is open was talked past."""
+        self.abandoned = self.open
+        self._late.update(self.abandoned)
+        self.waiting.clear()
+        self._twins.clear()
+        self._order = None
+
+
+def _place_of(call: tuple[str, int]) -> int:
+    return call[1]
 
 
 # -- the table as people read it ---------------------------------------------------------------------------------------

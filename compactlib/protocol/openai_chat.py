@@ -32,9 +32,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from ..model import Block, Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
-from .automaton import Breach, Event
+from .automaton import Breach, Event, State
 from .profiles import MEDIA_MARKERS, Profile, route_of, sees_tool_images, takes_system_role
-from .reader import PLACE_BITS, Around, Mode, Reader
+from .reader import NEXT, PLACE_BITS, Around, Mode, Reader
 from .violation import Violation, quote
 
 __all__ = ["OpenAIChatReader"]
@@ -76,17 +76,17 @@ class OpenAIChatReader(Reader):
         self._roles = profile.roles - (frozenset() if takes_system_role(model) else {"system"})
         self._names: set[str] = set()
         self._intruder = -1  # the message that stands between open calls and their results
-        self._spoken = False  # whether a message other than instructions was read
 
     # -- messages --------------------------------------------------------------------------------------------------
 
     def read(self, messages: Iterable[Message]) -> None:
         """Read the next messages.  The one hot loop: what is common is judged here, what is odd where it is named."""
-        machine = self.machine
+        machine, names = self.machine, self._names
         begin, see, call, result = machine.begin, machine.see, machine.call, machine.result
-        names = self._names
+        at = machine.at
+        message = None
         for message in messages:
-            self.index = index = self.index + 1
+            at += NEXT
             role = message.role
             content = message.content
             if role == "tool":
@@ -94,6 +94,7 @@ class OpenAIChatReader(Reader):
                 if isinstance(block, str):
                     continue  # a message made by hand, without its result
                 if isinstance(block, Result):
+                    machine.at = at  # a result is a message of its own, without a frame
                     if block.call_id and message.wire.tag == "tool":
                         breach = result(block.call_id)
                         if breach is not None:
@@ -103,7 +104,7 @@ class OpenAIChatReader(Reader):
                     if not isinstance(block.content, str):
                         self._result_parts(message, block.content)
             elif role == "model":
-                if begin(_MODEL) is not None:
+                if begin(_MODEL, at) is not None:
                     self._went_on()
                 if isinstance(content, str):
                     if "tool_calls" in message.wire.keys:
@@ -118,7 +119,7 @@ class OpenAIChatReader(Reader):
                         place += 1
                         continue
                     key = block.id
-                    breach = call(key, (index << PLACE_BITS) + place)
+                    breach = call(key, place)
                     if breach is not None:
                         self._call_breach(breach, key, f"/tool_calls/{place}")
                     if not 0 < len(key) <= _ID_CHARS:
@@ -135,17 +136,16 @@ class OpenAIChatReader(Reader):
                 if not place or self.profile.string_only:
                     self._no_calls(message, content, place)
             elif role == "user":
-                if machine.open_count and self._intruder < 0:
-                    self._intruder = index
-                begin(_USER)
+                if machine.waiting and self._intruder < 0:
+                    self._intruder = at >> PLACE_BITS
+                begin(_USER, at)
                 if isinstance(content, str):
                     see(_PROMPT if message.origin is None or message.origin is _HUMAN else _NOTE)
                 else:
                     self._user_blocks(message, content)
             else:
-                self._instructions(message)
-                continue
-            self._spoken = True
+                self._instructions(message, at)
+        self.last = message or self.last
 
     # -- model messages --------------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class OpenAIChatReader(Reader):
         elif tag == "tool_use":
             parts = [part for part in message.blocks if not isinstance(part, Reasoning)]
             path = f"/content/{parts.index(block)}"
-        breach = self.machine.call(key, (self.index << PLACE_BITS) + place)
+        breach = self.machine.call(key, place)
         if breach is not None:
             self._call_breach(breach, key, path)
         if not 0 < len(key) <= _ID_CHARS:
@@ -303,22 +303,23 @@ class OpenAIChatReader(Reader):
         origin = message.origin
         if origin is not None:
             return _HUMAN not in origin if isinstance(origin, tuple) else origin is not _HUMAN
-        if not self.machine.open_count or not any(isinstance(block, Media) for block in content):
+        if not self.machine.waiting or not any(isinstance(block, Media) for block in content):
             return False
         return all(isinstance(block, Media) or (isinstance(block, Text) and _is_marker(block.text)) for block in content)
 
-    def _instructions(self, message: Message) -> None:
+    def _instructions(self, message: Message, at: int) -> None:
         """A system or developer message, or one of a role that nobody knows."""
         word = message.wire.tag
-        if self.machine.open_count and self._intruder < 0:
-            self._intruder = self.index
-        self.machine.begin(_SYSTEM)
+        if self.machine.waiting and self._intruder < 0:
+            self._intruder = at >> PLACE_BITS
+        spoken = self.machine.state is not State.START
+        self.machine.begin(_SYSTEM, at)
         if message.role == "other":
             self.report("O-ROLE-01", "/role", f"the role is {quote(word)}", "a role of this dialect", case="unknown-role")
         elif word not in self._roles:
             expected = " or ".join(sorted(self._roles))
             self.report("O-ROLE-01", "/role", f"the model does not know the role {word}", expected, case=f"no-{word}-role")
-        if self.profile.system_first and self._spoken and message.role != "other":
+        if self.profile.system_first and spoken and message.role != "other":
             words = f"a {word} message stands behind other messages"
             self.report("O-SYS-01", "/role", words, "it at the beginning", case="system-first")
         if message.content == ():

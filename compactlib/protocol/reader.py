@@ -29,13 +29,16 @@ from .profiles import Profile
 from .rules import RULES
 from .violation import Violation, quote_all
 
-__all__ = ["PLACE_BITS", "Around", "Mode", "Reader", "has_lone_surrogate"]
+__all__ = ["NEXT", "PLACE_BITS", "Around", "Mode", "Reader", "has_lone_surrogate"]
 
 Mode: TypeAlias = Literal["request", "history"]
 """``request``: it is sent now; ``history``: it is put aside and may end at a frontier (law L4)."""
 
 PLACE_BITS: Final = 32
 """A call's place is the wire index of its message, shifted by this, and its position there."""
+
+NEXT: Final = 1 << PLACE_BITS
+"""How much further the next message stands."""
 
 
 @frozen
@@ -87,7 +90,6 @@ class Reader(ABC):
         profile: how the provider wants it.
         around: what stands around the messages.
         machine: the automaton.
-        index: the message being read, as the wire numbers it; -1 before the first.
         last: the message read last.
     """
 
@@ -96,8 +98,13 @@ class Reader(ABC):
         self.profile: Final = profile
         self.around: Final = around
         self.machine: Final = Automaton(profile.neighbours, scope=profile.scope)
-        self.index = -1
+        self.machine.at = -NEXT  # so that the first message stands at 0
         self.last: Message | None = None
+
+    @property
+    def index(self) -> int:
+        """The message being read, as the wire numbers it; -1 before the first."""
+        return self.machine.at >> PLACE_BITS
 
     @abstractmethod
     def read(self, messages: Iterable[Message]) -> None:
@@ -166,7 +173,7 @@ class Reader(ABC):
             what = "a result for" if len(ids) == 1 else "results for"
             message = f"message {index} calls {quote_all(ids)}, and no result answers"
             expected = f"{what} {quote_all(ids)} directly behind message {index}, before anything else"
-            path = self._call_path(group[0][1] & ((1 << PLACE_BITS) - 1))
+            path = self._call_path(group[0][1] & (NEXT - 1))
             found.append(self.violation(rule, index, path, message, expected, case=self._open_case(group) or usual, ids=ids))
         return found
 

@@ -30,9 +30,10 @@ class Seals:
     Attributes:
         fresh: the user spoke, and the model has not answered yet.
         looped: the loop has called a tool.
+        compares: it is known what the provider returned.
     """
 
-    __slots__ = ("_altered", "_first", "_opens", "_original", "_reader", "_thinking", "_trailing", "fresh", "looped")
+    __slots__ = ("_altered", "_first", "_opens", "_original", "_reader", "_thinking", "_trailing", "compares", "fresh", "looped")
 
     def __init__(self, reader: Reader, thinking: str, original: Mapping[int, Json]) -> None:
         self._reader: Final = reader
@@ -40,15 +41,11 @@ class Seals:
         self._original: Final = original
         self.fresh = True
         self.looped = False
+        self.compares: Final = bool(original)
         self._first = -1  # the loop's first message,
         self._opens = False  # which begins with thinking
         self._trailing: tuple[int, int] | None = None  # (message, position) of thinking that ends the last assistant message
         self._altered: list[Violation] = []  # messages of the loop whose seals are not as they were returned
-
-    @property
-    def compares(self) -> bool:
-        """Whether it is known what the provider returned."""
-        return bool(self._original)
 
     def begin(self, content: str | tuple[Block, ...]) -> None:
         """The first model message since the user last spoke."""

@@ -37,6 +37,7 @@ from ..model import Call
 from ..signals import find_signals
 
 __all__ = [
+    "LONGEST_CHARS",
     "Deed",
     "cues",
     "decisive_line",

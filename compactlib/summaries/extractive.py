@@ -34,7 +34,7 @@ What is not here
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from itertools import islice
 from typing import Final
 
@@ -43,6 +43,7 @@ from attrs import define, field, frozen
 from ..model import Call, Message, Origin, Result, Text
 from ..tokens import Counter, estimate
 from .cues import (
+    LONGEST_CHARS,
     Deed,
     cues,
     decisive_line,
@@ -64,7 +65,9 @@ from .transcript import calls_by_result, stated_origins
 __all__ = ["Extractive", "extractive"]
 
 _LARGE_CHARS: Final = 2_000  # an output longer than this will hardly be read again: its decisive line matters
-_FALLBACK: Final = {"doing": "next"}
+_LONG_AGO: Final = 10**9
+_CARRIED_RANKS: Final = {"goal": 3, "orders": 1, "done": 3, "doing": 3, "blocked": 3, "next": 2, "questions": 5}
+_FALLBACK: Final = {"doing": "next"}  # where a schema lacks a section: this one, else critical context
 _MOST_FILES: Final = 40
 _RECENT_CALLS: Final = 12  # a failure among these still stands in the way; an older one was lived with
 _ASKING: Final = ("?", "？")
@@ -180,8 +183,6 @@ def _gather(messages: Sequence[Message], *, goes_on: bool) -> _Evidence:
             elif isinstance(block, Result):
                 _see_result(evidence, calls.get(id(block)), block)
     _conclude(evidence)
-    if not evidence.findings and not evidence.prompts:
-        evidence.add("critical", f"{len(messages)} messages without words, results or known actions", 0)
     return evidence
 
 
@@ -339,30 +340,34 @@ def _times(count: int) -> str:
 def _carry_on(evidence: _Evidence, before: Sections) -> None:
     """Add what the previous summary holds and the transcript has not settled."""
     fresh = {finding.section for finding in evidence.findings}
-    settled = [name for (_, name), state in evidence.states.items() if not state.failed and len(name) > 3]
+    settled = {name for (_, name), state in evidence.states.items() if not state.failed}
     done = {_key(item) for item in before.items("done")}
-    ranks = {"goal": 3, "orders": 1, "done": 3, "doing": 3, "blocked": 3, "next": 2, "questions": 5}
     carried: list[_Finding] = []
-    for place, section in enumerate(before.schema.sections):
+    for section in before.schema.sections:
         key = section.key
         if (key == "next" and "next" in fresh) or (key == "questions" and evidence.prompts):
             continue
-        items = before.items(key)
-        for number, item in enumerate(items):
+        for number, item in enumerate(before.items(key)):
             text = _key(item)
             if item.startswith(FIRST_PROMPT) or text in evidence.seen:
                 continue
             if key == "goal" and evidence.prompts and item_text(item).startswith(LATEST_PROMPT):
                 continue
-            if key in ("doing", "blocked", "next") and (text in done or any(name in item for name in settled)):
+            if key in ("doing", "blocked", "next") and (text in done or _is_about(item, settled)):
                 continue
             if key == "facts" and item_text(item).rpartition(": ")[0] in evidence.touched:
                 continue
-            carried.append(_Finding(key, item, ranks.get(key, 4), number - len(items) - 1000 * (20 - place)))
+            carried.append(_Finding(key, item, _CARRIED_RANKS.get(key, 4), number - _LONG_AGO))
     for number, line in enumerate(before.preamble.splitlines()):  # a summary that is not of our making
         if line.strip():
-            carried.append(_Finding("critical", f"- {shortened(line.strip())}", 3, number - 10**8))
+            carried.append(_Finding("critical", f"- {shortened(line.strip())}", 3, number - _LONG_AGO))
     evidence.findings[:0] = carried
+
+
+def _is_about(item: str, names: Container[str]) -> bool:
+    """Whether an item names in brackets one of the things that calls were made on; see `_named`."""
+    inside = item.partition(" (")[2]
+    return any(inside[:at] in names for at, char in enumerate(inside[: 2 * LONGEST_CHARS]) if char == ")")
 
 
 def _key(item: str) -> str:
@@ -385,35 +390,32 @@ def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, before:
         taken["goal"].append(finding)
         room -= counter(finding.text + "\n")
     used: Tally[str] = Tally()
-    share = room // 3
-    ranked = sorted(evidence.findings, key=lambda finding: (finding.rank, -finding.order))
-    late: list[_Finding] = []
-    for finding, is_late in _in_turns(ranked, late):
-        key = finding.section if finding.section in taken else _FALLBACK.get(finding.section, "critical")
-        cost = counter(finding.text + "\n") + (0 if key in shown else frame[key])
-        if cost > room:
-            continue
-        if not is_late and used[key] + cost > share:
-            late.append(finding)
-            continue
-        taken[key].append(finding)
-        shown.add(key)
-        used[key] += cost
-        room -= cost
+    waiting = sorted(evidence.findings, key=lambda finding: (finding.rank, -finding.order))
+    for share in (room // 3, room):
+        late: list[_Finding] = []
+        for finding in waiting:
+            key = finding.section if finding.section in taken else _FALLBACK.get(finding.section, "critical")
+            cost = counter(finding.text + "\n") + (0 if key in shown else frame[key])
+            if cost > room:
+                continue
+            if used[key] + cost > share:
+                late.append(finding)
+                continue
+            taken[key].append(finding)
+            shown.add(key)
+            used[key] += cost
+            room -= cost
+        waiting = late
+    if not any(taken.values()):  # a summary that says nothing at all would be refused
+        nothing = f"- messages replaced: {len(request.messages)}, none of which could be quoted"
+        taken["critical"].append(_Finding("critical", nothing, 0, 0))
+        shown.add("critical")
     lines = []
     for key in keys:
         if key in shown:
             texts = [finding.text for finding in sorted(taken[key], key=lambda finding: finding.order)]
             lines.append("\n".join([headings[key], *(texts or [EMPTY])]))
     return "\n\n".join(lines)
-
-
-def _in_turns(ranked: list[_Finding], late: list[_Finding]) -> Iterable[tuple[_Finding, bool]]:
-    """All findings, and then once more those that had to wait."""
-    for finding in ranked:
-        yield finding, False
-    for finding in late:
-        yield finding, True
 
 
 def _goal(evidence: _Evidence, request: SummaryRequest, before: Sections, counter: Counter) -> list[_Finding]:
@@ -423,7 +425,7 @@ def _goal(evidence: _Evidence, request: SummaryRequest, before: Sections, counte
     latest = prompts[-1] if prompts and (first or len(prompts) > 1) else ""
     if not first and prompts:
         first = quotation(prompts[0], request.max_tokens // 6, counter)
-    goal = [_Finding("goal", first, 0, -(10**9))] if first else []
+    goal = [_Finding("goal", first, 0, -_LONG_AGO)] if first else []
     openings = [(f"{LATEST_PROMPT} ", latest)]
     if not first and prompts:  # no room for both its ends and a marker
         openings.insert(0, ("", prompts[0]))

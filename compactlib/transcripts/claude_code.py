@@ -227,8 +227,7 @@ def _recovered(rows: Sequence[Row], chosen: set[int], nodes: Sequence[Node], low
     for at in sorted(chosen | found):
         for call_id in rows[at].call_ids:
             asked.setdefault(call_id, at)
-        if at in chosen:
-            answered.update(rows[at].answered_ids)
+        answered.update(rows[at].answered_ids)
     for at in off_path:
         row = rows[at]
         if any(asked.get(call_id, at) < at and call_id not in answered for call_id in row.answered_ids):

@@ -11,8 +11,8 @@ Rules it obeys
       interruption and task notifications are the harness's; a command line
       with words typed behind it is of unknown origin, so it is kept like a
       prompt and bounds nothing; media in an ``isMeta`` line are an attachment.
-    * A foreign summary is the harness's text: it lacks the header of law L20,
-      so it is ordinary history.
+    * A foreign summary is a summary and no prompt, but it lacks the header of
+      law L20: it is history, shown to the next summariser once and then gone.
     * What the line says of itself (``origin.kind``) is believed.
 
 What is not here
@@ -123,7 +123,7 @@ def origin_of(row: Row) -> Origin:
     """Who wrote what a user line says besides results."""
     value = row.value
     if row.is_summary:
-        return Origin.HARNESS
+        return Origin.SUMMARY
     if value.get("isMeta") is True:
         return Origin.ATTACHMENT if any(block.get("type") in _MEDIA for block in row.blocks) else Origin.HARNESS
     content = row.message.get("content")

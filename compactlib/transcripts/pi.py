@@ -176,7 +176,7 @@ class _Writer:
             self.left_out["older compaction"] += 1
         elif entry.kind == "compaction" or role in ("branchSummary", "compactionSummary"):
             summary = holder.get("summary")
-            self._user(entry, f"<summary>\n{summary}\n</summary>" if isinstance(summary, str) else None, Origin.HARNESS)
+            self._user(entry, f"<summary>\n{summary}\n</summary>" if isinstance(summary, str) else None, Origin.SUMMARY)
         elif role == "user":
             self._user(entry, holder.get("content"), Origin.HUMAN)
         elif role == "assistant":

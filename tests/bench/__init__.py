@@ -1,9 +1,8 @@
 """
-Benchmarks: ratios measured in one run, never times.
+Benchmarks: ratios measured in one run, for a time says nothing on another machine.
 
 Each module ``bench_*.py`` has a function ``run`` that returns rows of
-(what was measured, ratio, what it is to be).  ``python -m tests.bench`` runs
-them all; `median_ratio` is how a ratio is taken.
+(what was measured, figure, remark).  ``python -m tests.bench`` runs them all.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Final, TypeAlias
 __all__ = ["ROUNDS", "Row", "median_ratio"]
 
 Row: TypeAlias = tuple[str, float, str]
-"""What was measured, the ratio, and what it is to be."""
+"""What was measured, the figure (a ratio, unless the remark says otherwise), and what it is to be."""
 
 ROUNDS: Final = 5
 

@@ -24,11 +24,11 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"no benchmark is called {', '.join(unknown)}; there is {', '.join(names())}", file=sys.stderr)
         return 2
-    print(f"{'ratio':>9}  {'is to be':<24}  what")
+    print(f"{'figure':>9}  {'what':<60}  remark")
     for name in arguments or names():
         rows: list[Row] = importlib.import_module(f"{__package__}.bench_{name}").run()
-        for what, ratio, wanted in rows:
-            print(f"{ratio:9.3f}  {wanted:<24}  {name}: {what}", flush=True)
+        for what, figure, remark in rows:
+            print(f"{figure:9.3f}  {f'{name}: {what}':<60}  {remark}", flush=True)
     return 0
 
 

@@ -297,7 +297,7 @@ def test_the_extractive_summary_invents_nothing(messages: list[Message]) -> None
 
 def _pieces_are_slices(text: str, source: str) -> bool:
     """Whether what our words join ("ran Bash (x); it ended with: y") are slices, each by itself."""
-    if text.endswith("messages without words, results or known actions"):
+    if text.startswith("messages replaced: "):
         return True
     text = text.replace("a tool whose call was replaced earlier", "")
     for ours in (" ended with: ", "; it ended with: ", " printed: ", " failed: ", " failed"):

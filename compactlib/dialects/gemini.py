@@ -1,0 +1,322 @@
+"""
+Google's Gemini API (generateContent): wire shape <-> model.
+
+Grammar (what is read; all else is a `WireError`)
+
+    body     = {"contents": [content*], "systemInstruction"?: content, "tools"?: [tool*], ...}
+    content  = {"role"?: string, "parts"?: [part*] | part | null, ...}
+    part     = {DATA: value, "thoughtSignature"?: string, "thought"?: boolean, ...}
+    call     = {"name"?: string, "id"?: string, "args"?: object, ...}       under functionCall
+    response = {"name"?: string, "id"?: string, "response"?: object, "parts"?: [part*], ...}
+    tool     = {"functionDeclarations": [{"name": string, ...}*]} | {DATA: value}
+
+Every two-word key may be written ``likeThis`` or ``like_this``.
+
+How it maps
+    * A content is one message.  The role ``function`` is `tool`; a content
+      without a role is a person's, as the API takes it.
+    * ``functionCall`` is a `Call`, ``functionResponse`` a `Result`.  An id on
+      the wire is optional: where there is none, the tool's name is the key of
+      both, so that calls of one name pair with their responses in order.
+    * A response that is one string under one key (``{"output": "..."}``) is
+      that string; any other is its JSON spelled out.  Media beside it follow.
+    * A text with ``thought: true`` is `Reasoning`, its signature the seal.  A
+      signature on any other part is residue and never leaves its part.
+    * What Google runs by itself (``executableCode``, ``toolCall`` and their
+      results) are calls and results inside the model's content.
+    * ``inlineData`` and ``fileData`` are `Media`.  Every other part is `Opaque`.
+
+What is not here
+    What is legal (`protocol`), counting calls and responses among it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import WireError
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from .shapes import (
+    ShapeError,
+    Take,
+    blocks_of,
+    is_spelled,
+    kind_of,
+    objects_of,
+    shape_of,
+    shape_of_nested,
+    spell,
+    string,
+    write,
+    write_nested,
+)
+
+__all__ = ["FUSE", "MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+
+NAME: Final = "gemini"
+MESSAGES: Final = "contents"
+FUSE: Final = "yes"
+
+_ROLES: Final[dict[str, Role]] = {"": "user", "user": "user", "model": "model", "function": "tool"}
+_MESSAGE_KEYS: Final = frozenset({"role", "parts"})
+_SIGNATURES: Final = ("thoughtSignature", "thought_signature")
+_CALLS: Final = {  # the wire's word for a call -> the key of its arguments
+    "functionCall": "args",
+    "function_call": "args",
+    "executableCode": "code",
+    "executable_code": "code",
+    "toolCall": "args",
+    "tool_call": "args",
+}
+_RESULTS: Final = {  # the wire's word for a result -> the key of what came out
+    "functionResponse": "response",
+    "function_response": "response",
+    "codeExecutionResult": "output",
+    "code_execution_result": "output",
+    "toolResponse": "response",
+    "tool_response": "response",
+}
+_MEDIA: Final = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
+_DATA: Final = frozenset({"text", *_CALLS, *_RESULTS, *_MEDIA})
+_KINDS: Final = {"image": "image", "audio": "audio", "video": "video", "application": "document", "text": "document"}
+_TEXT: Final = wire("text", ("text",))
+_STRING: Final = wire("string")
+_NEUTRAL: Final = Text("").wire  # of words that were made here, not read
+_MADE: Final = wire("user", ("role", "content"))  # of a message likewise
+
+
+def parse_messages(raw: list[Json], take: Take) -> list[Message]:
+    """
+    The contents of a body.
+
+    Raises:
+        WireError: with the path of the first wrong shape.
+    """
+    messages: list[Message] = []
+    append = messages.append
+    try:
+        for item in raw:
+            if item.__class__ is not dict:
+                raise ShapeError("", f"a content is an object, not {kind_of(item)}")
+            role, parts = item.get("role"), item.get("parts")
+            if role.__class__ is str and parts.__class__ is list and len(item) == 2:  # as nearly all contents are
+                append(Message(_ROLES.get(role, "other"), _parse_parts(parts, take), wire(role, tuple(item))))
+            else:
+                append(_parse_odd_message(item, role, parts, take))
+    except ShapeError as error:
+        raise WireError(f"$.contents[{len(messages)}]{error.path}", error.problem) from None
+    return messages
+
+
+def _parse_odd_message(raw: dict[str, Json], role: Json, parts: Json, take: Take) -> Message:
+    """A content that lacks something, holds something more, or has one part that is no list."""
+    known, form = set(_MESSAGE_KEYS), ""
+    if role is None:
+        role = ""
+        known.remove("role")
+    elif role.__class__ is not str:
+        raise ShapeError(".role", f"a role is a string, not {kind_of(role)}")
+    blocks: tuple[Block, ...] = ()
+    if parts.__class__ is list:
+        blocks = _parse_parts(parts, take)
+    elif parts.__class__ is dict:
+        blocks, form = (_parse_part(parts, take),), "object"
+    elif parts is None:
+        known.remove("parts")
+    else:
+        raise ShapeError(".parts", f"parts is a list of parts, not {kind_of(parts)}")
+    return Message(_ROLES.get(role, "other"), blocks, shape_of(raw, role, known, take, form))
+
+
+def parse_system(fields: dict[str, Json]) -> tuple[Block, ...]:
+    """The system instruction: a content, of which only the parts count."""
+    key = "systemInstruction" if fields.get("systemInstruction") is not None else "system_instruction"
+    value = fields.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, dict):
+        raise WireError(f"$.{key}", f"{key} is an object, not {kind_of(value)}")
+    parts = value.get("parts")
+    if parts is None:
+        return ()
+    if isinstance(parts, dict):
+        parts = [parts]
+    if not isinstance(parts, list):
+        raise WireError(f"$.{key}.parts", f"parts is a list of parts, not {kind_of(parts)}")
+    return blocks_of(parts, f"$.{key}.parts", _parse_part)
+
+
+def parse_tools(fields: dict[str, Json]) -> tuple[Tool, ...]:
+    """The ``tools`` parameter; each function that one of them declares is a tool."""
+    made = []
+    for index, tool in enumerate(objects_of(fields.get("tools"), "$.tools")):
+        key = "functionDeclarations" if tool.get("functionDeclarations") is not None else "function_declarations"
+        if tool.get(key) is None:
+            made.append(Tool("", tool))
+        for function in objects_of(tool.get(key), f"$.tools[{index}].{key}"):
+            name = function.get("name")
+            made.append(Tool(name if isinstance(name, str) else "", function))
+    return tuple(made)
+
+
+def _parse_parts(raw: list[Json], take: Take) -> tuple[Block, ...]:
+    made: list[Block] = []
+    for place, part in enumerate(raw):
+        try:
+            made.append(_parse_part(part, take))
+        except ShapeError as error:
+            raise ShapeError(f".parts[{place}]{error.path}", error.problem) from None
+    return tuple(made)
+
+
+def _parse_part(raw: Json, take: Take) -> Block:
+    if raw.__class__ is not dict:
+        raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
+    for word, value in raw.items():
+        if word in _DATA and value is not None:
+            break
+    else:
+        return _parse_thought(raw, "", take)
+    if word == "text":
+        if raw.get("thought") is True:
+            return _parse_thought(raw, word, take)
+        if value.__class__ is not str:
+            raise ShapeError(".text", f"text is a string, not {kind_of(value)}")
+        return Text(value, _TEXT if len(raw) == 1 else shape_of(raw, word, {word}, take))
+    if value.__class__ is not dict:
+        raise ShapeError(f".{word}", f"{word} is an object, not {kind_of(value)}")
+    try:
+        if word in _CALLS:
+            return _parse_call(raw, word, value, take)
+        return _parse_result(raw, word, value, take) if word in _RESULTS else _parse_media(raw, word, value, take)
+    except ShapeError as error:
+        raise ShapeError(f".{word}{error.path}", error.problem) from None
+
+
+def _parse_thought(raw: dict[str, Json], word: str, take: Take) -> Block:
+    """A thought, or a signature that stands alone; a part with neither is opaque."""
+    seal = next((key for key in _SIGNATURES if raw.get(key).__class__ is str), "")
+    if not seal and raw.get("thought") is not True:
+        value = take(raw)
+        return Opaque(next(iter(value), ""), value)
+    text = raw[word] if word else ""
+    if text.__class__ is not str:
+        raise ShapeError(".text", f"text is a string, not {kind_of(text)}")
+    known = {key for key in (word, seal) if key}
+    return Reasoning(text, raw[seal] if seal else None, shape_of(raw, "thought", known, take))
+
+
+def _parse_media(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Media:
+    mime = value.get("mimeType", value.get("mime_type"))
+    data, url = value.get("data"), value.get("fileUri", value.get("file_uri"))
+    if not isinstance(mime, str):
+        mime = ""
+    return Media(
+        _KINDS.get(mime.partition("/")[0], "file"),
+        mime,
+        data if isinstance(data, str) else None,
+        url if isinstance(url, str) else None,
+        take(value),
+        shape_of(raw, word, {word}, take),
+    )
+
+
+def _key_of(value: dict[str, Json]) -> tuple[str, str, set[str]]:
+    """What a call or a response pairs by, its name, and which of the two the wire has."""
+    known = {key for key in ("id", "name") if value.get(key)}
+    for key in known:
+        string(value, key)
+    name = value["name"] if "name" in known else ""
+    return value["id"] if "id" in known else name, name, known
+
+
+def _parse_call(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Call:
+    key = _CALLS[word]
+    call_id, name, known = _key_of(value)
+    known.add(key)
+    return Call(call_id, name or word, take(value.get(key)), shape_of_nested(raw, word, set(), known, take))
+
+
+def _parse_result(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Result:
+    key = _RESULTS[word]
+    call_id, _, known = _key_of(value)
+    known.discard("name" if "id" in known else "id")  # what it does not pair by is residue
+    blocks: list[Block] = []
+    answer, media = value.get(key), value.get("parts")
+    if answer is not None:
+        known.add(key)
+        blocks.append(_words_of(answer, take))
+    if media.__class__ is list:
+        known.add("parts")
+        for place, part in enumerate(media):
+            try:
+                blocks.append(_parse_nested(part, take))
+            except ShapeError as error:
+                raise ShapeError(f".parts[{place}]{error.path}", error.problem) from None
+    return Result(call_id, tuple(blocks), shape_of_nested(raw, word, set(), known, take))
+
+
+def _parse_nested(raw: Json, take: Take) -> Block:
+    """A part inside a response: media are understood, all else is opaque, so nesting ends here."""
+    if raw.__class__ is not dict:
+        raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
+    if raw.keys() & _MEDIA and not raw.keys() & (_DATA - _MEDIA):
+        return _parse_part(raw, take)
+    value = take(raw)
+    return Opaque(next(iter(value), ""), value)
+
+
+def _words_of(answer: Json, take: Take) -> Text:
+    """What a tool said: the string, where that is all there is."""
+    if answer.__class__ is str:
+        return Text(answer, _STRING)
+    if answer.__class__ is dict and len(answer) == 1:
+        [(key, value)] = answer.items()
+        if value.__class__ is str:
+            return Text(value, wire("member", (key,)))
+    return spell(take(answer), "json")
+
+
+def render_message(message: Message, give: Take) -> dict[str, Json]:
+    """One content of the body, in a fresh dict."""
+    parts: Json = [_render_part(block, give) for block in message.blocks]
+    if message.wire.form == "object" and len(parts) == 1:
+        [parts] = parts
+    fields = {"role": message.wire.tag, "parts": parts}
+    if message.wire == _MADE:
+        return fields
+    written = write(message.wire, fields, give)
+    if message.content:  # also where the first message of a fused head had no parts
+        written["parts"] = parts
+    return written
+
+
+def _render_part(block: Block, give: Take) -> Json:
+    if isinstance(block, Text):
+        return {"text": block.text} if block.wire == _NEUTRAL else write(block.wire, {"text": block.text}, give)
+    if isinstance(block, Call):
+        inside = {"id": block.id, "name": block.name, _CALLS[block.wire.tag]: give(block.arguments)}
+        return write_nested(block.wire, {}, inside, give)
+    if isinstance(block, Result):
+        key = _RESULTS[block.wire.tag]
+        words = [part for part in block.blocks if isinstance(part, Text)]
+        others = [_render_part(part, give) for part in block.blocks if not isinstance(part, Text)]
+        inside = {"id": block.call_id, "name": block.call_id, key: _render_words(words, key, give), "parts": others}
+        return write_nested(block.wire, {}, inside, give)
+    if isinstance(block, Reasoning):
+        fields: dict[str, Json] = dict.fromkeys(_SIGNATURES, block.seal)
+        return write(block.wire, {"text": block.text, **fields}, give)
+    if isinstance(block, Media):
+        return write(block.wire, {block.wire.tag: give(block.source)}, give)
+    return give(block.value)
+
+
+def _render_words(words: list[Text], key: str, give: Take) -> Json:
+    """What `_words_of` read, or what a tool said in the words that stand there now."""
+    text = "\n".join(part.text for part in words)
+    shape = words[0].wire if len(words) == 1 else _NEUTRAL
+    if shape.tag == "json" and is_spelled(words[0]):
+        return give(shape.get("json"))
+    if shape == _STRING or key == "output":
+        return text
+    return {shape.keys[0] if shape.tag == "member" else "output": text}

@@ -1,0 +1,362 @@
+"""
+OpenAI's Responses API: wire shape <-> model.
+
+Grammar (what is read; all else is a `WireError`)
+
+    body    = {"input": string | [item*], "instructions"?: string, "tools"?: [tool*], ...}
+    item    = message | call | output | {"type": string, ...} | {"id": string, ...}
+    message = {"role": string, "type"?: "message", "content"?: string | [part*] | null, ...}
+    call    = {"type": "function_call", "call_id": string, "name": string, "arguments"?: string, ...}
+    output  = {"type": "function_call_output", "call_id": string, "output"?: string | [part*] | object, ...}
+    part    = {"type": string, ...}
+
+How it maps
+    * One item is one message, so a response of the model (reasoning, words,
+      calls) is a run of messages of the role `model`.  The output of a tool is
+      a message of the role `tool` with one `Result`.
+    * ``reasoning`` is `Reasoning`, its ``encrypted_content`` the seal; the words
+      are those of its summary and its content, which go back as they came.
+    * Calls that the caller runs (functions, custom tools, shells, the computer,
+      patches, client tool search, requests for approval) are a `Call` with the
+      id that their output names; arguments are kept as they came.
+    * What OpenAI runs by itself (``web_search_call``, ``mcp_call``, ...) is a
+      `Call`, followed in the same message by a `Result` where the item holds
+      what came out.
+    * ``compaction``, ``item_reference`` and every type not known here are one
+      `Opaque` block in a message of the item's own role, else of the model's.
+    * An ``input`` that is one string is one user message of the form ``lone``.
+
+What is not here
+    What is legal (`protocol`), which items belong to one response among it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..errors import WireError
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from .shapes import (
+    LONE,
+    ShapeError,
+    Take,
+    address,
+    is_spelled,
+    kind_of,
+    objects_of,
+    shape_of,
+    spell,
+    string,
+    write,
+)
+
+__all__ = [
+    "FUSE",
+    "MESSAGES",
+    "NAME",
+    "parse_lone",
+    "parse_messages",
+    "parse_system",
+    "parse_tools",
+    "render_message",
+]
+
+NAME: Final = "openai-responses"
+MESSAGES: Final = "input"
+FUSE: Final = "no"
+
+_ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model", "system": "system", "developer": "developer"}
+_CALLS: Final = {  # type -> the keys of the id and of the arguments, the name of the tool if it has no key
+    "function_call": ("call_id", "arguments", ""),
+    "custom_tool_call": ("call_id", "input", ""),
+    "mcp_approval_request": ("id", "arguments", ""),
+    "local_shell_call": ("call_id", "action", "local_shell"),
+    "shell_call": ("call_id", "action", "shell"),
+    "computer_call": ("call_id", "action", "computer"),
+    "apply_patch_call": ("call_id", "operation", "apply_patch"),
+    "tool_search_call": ("call_id", "arguments", "tool_search"),
+}
+_OUTPUTS: Final = {  # type -> the keys of the id and of what came out
+    "function_call_output": ("call_id", "output"),
+    "custom_tool_call_output": ("call_id", "output"),
+    "mcp_approval_response": ("approval_request_id", "reason"),
+    "local_shell_call_output": ("id", "output"),
+    "shell_call_output": ("call_id", "output"),
+    "computer_call_output": ("call_id", "output"),
+    "apply_patch_call_output": ("call_id", "output"),
+    "tool_search_output": ("call_id", "tools"),
+}
+_HOSTED: Final = {  # type -> the keys of the arguments and of what came out, the name of the tool if it has no key
+    "mcp_call": ("arguments", "output", ""),
+    "web_search_call": ("action", "", "web_search"),
+    "file_search_call": ("queries", "results", "file_search"),
+    "code_interpreter_call": ("code", "outputs", "code_interpreter"),
+    "image_generation_call": ("", "result", "image_generation"),
+}
+_TEXTS: Final = frozenset({"input_text", "output_text"})
+_MEDIA: Final = {"input_image": "image", "input_file": "file", "input_audio": "audio", "computer_screenshot": "image"}
+_MESSAGE: Final = frozenset({"type", "role", "content"})
+_ITEM: Final = "item"
+"""The form of a message that is an item of another type; its block has the item's shape."""
+
+
+def parse_lone(text: str) -> Message:
+    """The message that a plain string in place of the items stands for."""
+    return Message("user", text, wire("user", ("role", "content"), LONE))
+
+
+def parse_messages(raw: list[Json], take: Take) -> list[Message]:
+    """
+    The items of a body.
+
+    Raises:
+        WireError: with the path of the first wrong shape.
+    """
+    messages: list[Message] = []
+    append = messages.append
+    try:
+        for item in raw:
+            if item.__class__ is not dict:
+                raise ShapeError("", f"an item is an object, not {kind_of(item)}")
+            kind = item.get("type")
+            if kind is None or kind == "message":
+                append(_parse_message(item, kind, take))
+            elif kind.__class__ is not str:
+                raise ShapeError(".type", f"an item's type is a string, not {kind_of(kind)}")
+            else:
+                append(_parse_item(item, kind, take))
+    except ShapeError as error:
+        raise WireError(f"$.input[{len(messages)}]{error.path}", error.problem) from None
+    return messages
+
+
+def parse_system(fields: dict[str, Json]) -> tuple[Block, ...]:
+    """The ``instructions`` parameter."""
+    value = fields.get("instructions")
+    if value is None:
+        return ()
+    if not isinstance(value, str):
+        raise WireError("$.instructions", f"instructions is a string, not {kind_of(value)}")
+    return (Text(value),)
+
+
+def parse_tools(fields: dict[str, Json]) -> tuple[Tool, ...]:
+    """The ``tools`` parameter."""
+    tools = objects_of(fields.get("tools"), "$.tools")
+    return tuple(Tool(name if isinstance(name := tool.get("name"), str) else "", tool) for tool in tools)
+
+
+# -- reading: messages -------------------------------------------------------------------------------------------------
+
+
+def _parse_message(raw: dict[str, Json], kind: str | None, take: Take) -> Message:
+    role, content = raw.get("role"), raw.get("content")
+    if role.__class__ is not str:
+        if kind is None and role is None and raw.get("id").__class__ is str:
+            return _opaque(raw, "item_reference", take)  # whose type may be left out
+        raise ShapeError(".role", f"a role is a string, not {kind_of(role)}")
+    speaker = _ROLES.get(role, "other")
+    if content.__class__ is str:
+        return Message(speaker, content, shape_of(raw, role, _known(raw, kind), take, "string"))
+    if content is None:
+        return Message(speaker, (), shape_of(raw, role, _known(raw, kind) - {"content"}, take, "null"))
+    if content.__class__ is not list:
+        raise ShapeError(".content", f"content is a string or a list of parts, not {kind_of(content)}")
+    blocks = _parse_parts(content, ".content", take)
+    return Message(speaker, blocks, shape_of(raw, role, _known(raw, kind), take, "list"))
+
+
+def _known(raw: dict[str, Json], kind: str | None) -> frozenset[str]:
+    """The keys of a message item that the model has words for; a null type is residue."""
+    return _MESSAGE if kind is not None or "type" not in raw else _MESSAGE - {"type"}
+
+
+def _parse_parts(raw: list[Json], path: str, take: Take) -> tuple[Block, ...]:
+    made: list[Block] = []
+    for place, part in enumerate(raw):
+        try:
+            made.append(_parse_part(part, take))
+        except ShapeError as error:
+            raise ShapeError(f"{path}[{place}]{error.path}", error.problem) from None
+    return tuple(made)
+
+
+def _parse_part(raw: Json, take: Take) -> Block:
+    if raw.__class__ is not dict:
+        raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
+    kind = raw.get("type")
+    if kind.__class__ is not str:
+        raise ShapeError(".type", f"a part's type is a string, not {kind_of(kind)}")
+    if kind in _TEXTS:
+        return Text(string(raw, "text"), shape_of(raw, kind, {"type", "text"}, take))
+    if kind in _MEDIA:
+        return _parse_media(raw, kind, take)
+    return Opaque(kind, take(raw))
+
+
+def _parse_media(raw: dict[str, Json], kind: str, take: Take) -> Media:
+    sound = raw.get("input_audio")
+    inline = sound.get("data") if isinstance(sound, dict) else raw.get("file_data")
+    mime, data, url = address(inline if inline is not None else raw.get("image_url", raw.get("file_url")))
+    if inline is not None and data is None:
+        data, url = url, None
+    if isinstance(sound, dict) and isinstance(sound.get("format"), str):
+        mime = f"audio/{sound['format']}"
+    if url is None and data is None and isinstance(raw.get("file_id"), str):
+        url = raw["file_id"]
+    source = {key: take(value) for key, value in raw.items() if key != "type"}
+    return Media(_MEDIA[kind], mime, data, url, source, wire(kind, tuple(raw)))
+
+
+# -- reading: other items ----------------------------------------------------------------------------------------------
+
+
+def _parse_item(raw: dict[str, Json], kind: str, take: Take) -> Message:
+    if kind in _OUTPUTS and not _is_hosted_search(raw, kind):
+        return Message("tool", (_parse_output(raw, kind, take),), wire(kind, (), _ITEM))
+    blocks: tuple[Block, ...]
+    if kind in _CALLS and not _is_hosted_search(raw, kind):
+        blocks = (_parse_call(raw, kind, take),)
+    elif kind == "reasoning":
+        blocks = (_parse_reasoning(raw, kind, take),)
+    elif kind in _HOSTED:
+        blocks = _parse_hosted(raw, kind, take)
+    else:
+        return _opaque(raw, kind, take)
+    return Message("model", blocks, wire(kind, (), _ITEM))
+
+
+def _is_hosted_search(raw: dict[str, Json], kind: str) -> bool:
+    """Whether OpenAI searched for tools by itself; call and output then have no id, and nobody is to answer."""
+    return kind in ("tool_search_call", "tool_search_output") and (raw.get("execution") == "server" or raw.get("call_id") is None)
+
+
+def _opaque(raw: dict[str, Json], kind: str, take: Take) -> Message:
+    role = raw.get("role")
+    speaker = _ROLES.get(role, "model") if isinstance(role, str) else "model"
+    return Message(speaker, (Opaque(kind, take(raw)),), wire(kind, (), _ITEM))
+
+
+def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
+    id_key, key, name = _CALLS[kind]
+    known = {"type", id_key, key} if name else {"type", id_key, key, "name"}
+    shape = shape_of(raw, kind, known, take)
+    return Call(string(raw, id_key), name or string(raw, "name"), take(raw.get(key)), shape)
+
+
+def _parse_output(raw: dict[str, Json], kind: str, take: Take) -> Result:
+    id_key, key = _OUTPUTS[kind]
+    content, form = _parse_content(raw.get(key), key, take)
+    return Result(string(raw, id_key), content, shape_of(raw, kind, {"type", id_key, key}, take, form))
+
+
+def _parse_content(raw: Json, key: str, take: Take) -> tuple[str | tuple[Block, ...] | None, str]:
+    """What came out of a tool, and the form in which it was written."""
+    if raw is None or raw.__class__ is str:
+        return raw, ""
+    if key == "tools":
+        return (Opaque(key, take(raw)),), "value"
+    if raw.__class__ is dict and raw.get("type") in _MEDIA:
+        return (_parse_part(raw, take),), "object"  # a picture of the computer's screen
+    if raw.__class__ is list and all(part.__class__ is dict and part.get("type").__class__ is str for part in raw):
+        return _parse_parts(raw, f".{key}", take), "list"
+    return (spell(take(raw), "json"),), "value"
+
+
+def _parse_reasoning(raw: dict[str, Json], kind: str, take: Take) -> Reasoning:
+    seal = raw.get("encrypted_content")
+    texts = [
+        part["text"]
+        for key in ("summary", "content")
+        if raw.get(key).__class__ is list
+        for part in raw[key]
+        if part.__class__ is dict and part.get("text").__class__ is str
+    ]
+    if seal.__class__ is str:
+        return Reasoning("\n".join(texts), seal, shape_of(raw, kind, {"type", "encrypted_content"}, take))
+    return Reasoning("\n".join(texts), None, shape_of(raw, kind, {"type"}, take))
+
+
+def _parse_hosted(raw: dict[str, Json], kind: str, take: Take) -> tuple[Block, ...]:
+    key, came_out, name = _HOSTED[kind]
+    known = {"type", key} if key else {"type"}
+    call_id = raw.get("id")
+    if call_id.__class__ is str:
+        known.add("id")
+    else:
+        call_id = ""
+    if not name:
+        name = string(raw, "name")
+        known.add("name")
+    answer = raw.get(came_out)
+    if answer is None:
+        return (Call(call_id, name, take(raw.get(key)), shape_of(raw, kind, known, take)),)
+    content, form = _parse_content(answer, came_out, take)
+    if kind == "image_generation_call" and answer.__class__ is str:
+        content, form = (Media("image", "", answer, None, answer, wire("")),), "source"
+    call = Call(call_id, name, take(raw.get(key)), shape_of(raw, kind, {*known, came_out}, take))
+    return call, Result(call_id, content, wire(f"{kind}_output", (), form))
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def render_message(message: Message, give: Take) -> Json:
+    """One item of the body, in a fresh dict."""
+    content = message.content
+    if message.wire.form == _ITEM and not isinstance(content, str):
+        return _render_item(message.wire.tag, content, give)
+    made: Json = content
+    if not isinstance(content, str):
+        made = [_render_part(block, message.role, give) for block in content]
+    return write(message.wire, {"type": "message", "role": message.wire.tag, "content": made}, give)
+
+
+def _render_item(kind: str, blocks: tuple[Block, ...], give: Take) -> Json:
+    first, *more = blocks
+    if isinstance(first, Opaque):
+        return give(first.value)
+    fields: dict[str, Json] = {"type": kind}
+    if isinstance(first, Reasoning):
+        fields["encrypted_content"] = first.seal
+        return write(first.wire, fields, give)
+    if isinstance(first, Result):
+        id_key, key = _OUTPUTS[kind]
+        fields |= {id_key: first.call_id, key: _render_content(first, give)}
+        return write(first.wire, fields, give)
+    if isinstance(first, Call):
+        id_key, key, _ = _CALLS[kind] if kind in _CALLS else ("id", *_HOSTED[kind][::2])
+        fields |= {id_key: first.id, "name": first.name, key: give(first.arguments)}
+        if more and isinstance(more[0], Result):
+            fields[_HOSTED[kind][1]] = _render_content(more[0], give)
+        return write(first.wire, fields, give)
+    return None  # no item has another block
+
+
+def _render_content(result: Result, give: Take) -> Json:
+    content = result.content
+    if not isinstance(content, tuple):
+        return content
+    form = result.wire.form
+    if len(content) == 1:
+        [block] = content
+        if form == "object":
+            return _render_part(block, "tool", give)
+        if form == "source" and isinstance(block, Media):
+            return give(block.source)
+        if form == "value" and isinstance(block, Opaque):
+            return give(block.value)
+        if form == "value" and isinstance(block, Text):
+            return give(block.wire.get("json")) if is_spelled(block) else block.text
+    return [_render_part(block, "tool", give) for block in content]
+
+
+def _render_part(block: Block, role: Role, give: Take) -> Json:
+    if isinstance(block, Text):
+        # words that were made here do not know yet what the wire calls them
+        kind = block.wire.tag if block.wire.tag in _TEXTS else "output_text" if role == "model" else "input_text"
+        return write(block.wire, {"type": kind, "text": block.text}, give)
+    if isinstance(block, Media):
+        source: dict[str, Any] = block.source
+        return write(block.wire, {"type": block.wire.tag, **{key: give(value) for key, value in source.items()}}, give)
+    return give(block.value) if isinstance(block, Opaque) else None
