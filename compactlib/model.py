@@ -174,8 +174,41 @@ class Media:
     wire: Wire
 
 
-_CLIENT_CALLS: Final = frozenset({"tool_use", "function", "custom", "function_call"})
-_CLIENT_RESULTS: Final = frozenset({"tool_result", "tool", "function"})
+_CLIENT_CALLS: Final = frozenset(
+    {
+        "apply_patch_call",
+        "computer_call",
+        "custom",
+        "custom_tool_call",
+        "function",
+        "functionCall",
+        "function_call",
+        "local_shell_call",
+        "mcp_approval_request",
+        "shell_call",
+        "toolUse",
+        "tool_search_call",
+        "tool_use",
+    }
+)
+_CLIENT_RESULTS: Final = frozenset(
+    {
+        "apply_patch_call_output",
+        "computer_call_output",
+        "custom_tool_call_output",
+        "function",
+        "functionResponse",
+        "function_call_output",
+        "function_response",
+        "local_shell_call_output",
+        "mcp_approval_response",
+        "shell_call_output",
+        "tool",
+        "toolResult",
+        "tool_result",
+        "tool_search_output",
+    }
+)
 
 
 @frozen

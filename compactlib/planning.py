@@ -32,6 +32,7 @@ from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Re
 from .outcomes import Part
 from .protocol.profiles import profile_named
 from .summaries.head import read_earlier, read_summary, user_message, write_earlier
+from .summaries.rendering import argument_text
 from .tokens import Memo
 from .turns import Division, Kind, divide, origins
 
@@ -131,22 +132,22 @@ def plan(
     preamble = _preamble(conversation, division, rough.extras, memo)
     # The pins that end up in the tail are not repeated in the head, but which
     # they are depends on the cut, and the cut on their size: count them all.
-    needed = sum(map(memo.message, (*preamble, *reminded, *(_pin_message([block], form) for _, block in pinned))))
+    needed = sum(map(memo.message, (*preamble, *reminded, *(_pin_message([block], form) for _, _, block in pinned))))
     known = sizes(policy, overhead_tokens=overhead, needed_tokens=needed)
     choice = choose(division, cuts, weights, limit_tokens=max(known.tail, 0), step_cuts=policy.step_cuts)
     if choice is None:
         raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())
 
-    pinned_tokens = sum(memo.message(_pin_message([block], form)) for _, block in pinned)
+    pinned_tokens = sum(memo.message(_pin_message([block], form)) for _, _, block in pinned)
     if pinned_tokens > known.room // 2:
-        names = tuple(sorted({conversation.wire_index(at) for at, _ in pinned}))
+        names = tuple(sorted({conversation.wire_index(at) for at, _, _ in pinned}))
         why = f"the pins alone take {pinned_tokens} of {known.room} tokens of room, more than half"
         raise CannotPlanError("irreducible", why, (Part("overhead", overhead), Part("pins", pinned_tokens, names)))
 
     cut = choice.position
     opaque = _opaque(messages[:cut])
     preamble = () if opaque else preamble
-    kept_pins = [block for at, block in pinned if at < cut and at != choice.prompt]
+    kept_pins = [block for at, _, block in pinned if at < cut and at != choice.prompt]
     pin_messages = (_pin_message(kept_pins, form),) if kept_pins else ()
     prompt = () if choice.prompt is None else (messages[choice.prompt],)
     system = tuple(messages[at] for at in range(cut) if kinds[at] is Kind.SYSTEM)
@@ -212,28 +213,33 @@ def _texts(reminders: Sequence[Reminder]) -> list[str]:
     return texts
 
 
-def _pinned(conversation: Conversation, division: Division, pins: Sequence[Pin]) -> list[tuple[int, Block]]:
-    """The pinned blocks with their positions: those of the head, then those named by the caller, each once."""
+def _pinned(conversation: Conversation, division: Division, pins: Sequence[Pin]) -> list[tuple[int, int, Block]]:
+    """Pinned blocks with their places (message, block): those of the head, then those named by the caller, each once."""
     messages = conversation.messages
-    found = [(at, block) for at, kind in enumerate(division.kinds) if kind is Kind.PIN for block in messages[at].blocks]
+    held = {
+        (at, place) for at, kind in enumerate(division.kinds) if kind is Kind.PIN for place in range(len(messages[at].blocks))
+    }
     named: set[tuple[int, int]] = set()
     for pin in pins:
         index, place = pin if isinstance(pin, tuple) else (pin, None)
         if not 0 <= index < conversation.length:
             raise PolicyError("pins", f"there is no message {index} among {conversation.length}")
         at = conversation.position(index)
-        places = range(len(messages[at].blocks)) if place is None else (place,)
-        for one in places:
+        for one in range(len(messages[at].blocks)) if place is None else (place,):
             if not 0 <= one < len(messages[at].blocks):
                 raise PolicyError("pins", f"message {index} has no block {one}")
             named.add((at, one))
-    return found + [(at, messages[at].blocks[one]) for at, one in sorted(named) if division.kinds[at] is not Kind.PIN]
+    return [(at, place, messages[at].blocks[place]) for at, place in [*sorted(held), *sorted(named - held)]]
 
 
-def _wholly_pinned(messages: tuple[Message, ...], pinned: list[tuple[int, Block]]) -> set[int]:
+def _wholly_pinned(messages: tuple[Message, ...], pinned: list[tuple[int, int, Block]]) -> set[int]:
     """Messages of which everything but results is pinned, so that no word in them needs another place."""
-    blocks = {id(block) for _, block in pinned}
-    return {at for at, _ in pinned if all(id(block) in blocks or isinstance(block, Result) for block in messages[at].blocks)}
+    places = {(at, place) for at, place, _ in pinned}
+    return {
+        at
+        for at, _, _ in pinned
+        if all((at, place) in places or isinstance(block, Result) for place, block in enumerate(messages[at].blocks))
+    }
 
 
 def _pin_message(blocks: Sequence[Block], form: str) -> Message:
@@ -241,7 +247,7 @@ def _pin_message(blocks: Sequence[Block], form: str) -> Message:
     made: list[Block] = []
     for block in blocks:
         if isinstance(block, Call):
-            made.append(Text(f"[pinned call {block.id} of {block.name}]\n{block.arguments}"))
+            made.append(Text(f"[pinned call {block.id} of {block.name}]\n{argument_text(block)}"))
         elif isinstance(block, Result):
             made.append(Text(f"[pinned result of {block.call_id}]\n{block.text}"))
         elif isinstance(block, Text | Media):

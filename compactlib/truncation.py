@@ -112,21 +112,25 @@ def _refuse_constant(name: str) -> Any:
 
 
 @functools.cache
-def _json_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The tokens of valid JSON, and the same with a container that holds no other as one token.  Possessive, so linear."""
+def _json_pattern() -> re.Pattern[str]:
+    """The tokens of valid JSON, a container of at most three levels being one.  Possessive, so linear."""
     string = r'"(?:[^"\\]++|\\.)*+"'
-    token = rf"""{string}|[][{{}},:]|[^][{{}},:"\s]++"""
-    return re.compile(token), re.compile(rf"""[[{{](?:[^][{{}}"]++|{string})*+[]}}]|{token}""")
+    container = string
+    for _ in range(3):
+        container = rf"""[{{\[](?:[^][{{}}"]++|{string}|{container})*+[}}\]]"""
+    return re.compile(rf"""{container}|{string}|[][{{}},:]|[^][{{}},:"\s]++""")
 
 
-def _json_tokens(text: str, least: int) -> Iterator[re.Match[str]]:
-    """The tokens of valid JSON; innermost containers of less than *least* characters are tokens."""
-    small, large = _json_patterns()
-    for token in large.finditer(text):
-        if token.end() - token.start() >= least and text[token.start()] in "[{":
-            yield from small.finditer(text, *token.span())
-        else:
-            yield token
+def _json_tokens(text: str, least: int) -> Iterator[tuple[int, int]]:
+    """The tokens of valid JSON as ranges; containers of few levels and less than *least* characters are tokens."""
+    pattern = _json_pattern()
+    token = pattern.search(text)
+    while token is not None:
+        at, after = token.span()
+        if after - at >= least and text[at] in "[{":
+            after = at + 1  # the bracket alone
+        yield at, after
+        token = pattern.search(text, after)
 
 
 def _json_containers(text: str, least: int) -> list[_Container]:
@@ -138,8 +142,7 @@ def _json_containers(text: str, least: int) -> list[_Container]:
     containers: list[_Container] = []
     open_: list[tuple[int, bool, _Container]] = []  # where each began, whether it is an object, its values so far
     is_key = False
-    for token in _json_tokens(text, least):
-        at, after = token.span()
+    for at, after in _json_tokens(text, least):
         char = text[at]
         if char in "[{" and after - at == 1:
             open_.append((at, char == "{", []))

@@ -354,8 +354,8 @@ def scenario(random: Random, *, dialect: str | None = None) -> Scenario:
     window = random.choice({"words": (2_300, 2_700, 4_000), "letters": (7_600, 9_000, 14_000), "quarters": (2_300, 2_700, 4_000)}[name])
     options: dict[str, Any] = {"schema": random.choice(("brief", "brief", "anchored", "structured", "full"))}
     overhead_words = random.choice((0, 0, 0, 40, 150))
-    words = int(window / per_word * random.choice((0.25, 0.4, 0.5, 0.6, 0.9)))
-    high = random.choice((40, 80, 160))
+    words = int(window / per_word * random.choice((0.3, 0.4, 0.5, 0.6, 0.8)))
+    high = random.choice((60, 120, 200))
     when = "now" if random.random() < 0.25 else "auto"
     kind = ""
     if special < 0.03:

@@ -383,3 +383,12 @@ def test_the_report_is_json_with_the_same_keys_for_every_outcome() -> None:
     for outcome in outcomes:
         assert json.loads(json.dumps(outcome.report)) == outcome.report
     assert len({tuple(sorted(set(outcome.report) - {"why"})) for outcome in outcomes}) == 1
+
+
+def test_a_pinned_prompt_stands_once() -> None:
+    """Law L8: in the pins, not in the quotations beside them, also when its content was one string."""
+    conversation = long_conversation()
+    outcome = compacted(cl.compact(conversation, POLICY, summarise=answer, pins=[0]))
+    body = str(cl.render(outcome.conversation)[0])
+
+    assert body.count(conversation.messages[0].text) == 1

@@ -42,7 +42,7 @@ def meets(name: str, wanted: Any, made: Truncated, text: str, given: dict[str, A
         case "output_endswith":
             return made.text.endswith(wanted)
         case "output_max_chars":
-            return len(made.text) <= min(wanted, given["limit_chars"])
+            return bool(len(made.text) <= min(wanted, given["limit_chars"]))
         case "marker_required":
             return bool(wanted == ("[truncated v1: omitted " in made.text))
         case "marker_matches":

@@ -23,8 +23,8 @@ __all__ = ["message_lines"]
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
-_WAY: Final = ("messages", "body")
-"""Keys that lead to the messages: of a request body, and of what was recorded around one."""
+_WAY: Final = {"messages": "[", "body": "{"}
+"""Keys that lead to the messages, and what opens their value: of a request body, and of what was recorded around one."""
 
 
 def message_lines(document: str) -> tuple[int, ...]:
@@ -62,7 +62,7 @@ def _starts(document: str, at: int) -> list[int]:
     while document[at] != "}":
         key, at = _DECODER.raw_decode(document, at)
         at = _skip(document, _skip(document, at) + 1)
-        if key in _WAY and document[at] in "[{":
+        if _WAY.get(key) == document[at]:
             return _starts(document, at)
         _, at = _DECODER.raw_decode(document, at)
         at = _skip(document, at)

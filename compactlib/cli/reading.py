@@ -35,6 +35,7 @@ __all__ = ["EXAMPLE", "Source", "examples", "read_source", "read_sources", "read
 EXAMPLE: Final = "example:"
 """What the name of a bundled example begins with."""
 
+_MOST_PROBLEMS: Final = 100
 _HERE: Final = Path(__file__).resolve().parent
 _PLACES: Final = (_HERE / "examples", _HERE.parents[1] / "spec" / "examples")
 """Where examples are: in an installed package, and in a checkout."""
@@ -98,8 +99,11 @@ def read_text(file: str) -> str:
 
 def report_problems(source: Source) -> None:
     """Say on standard error what could not be read."""
-    for problem in source.transcript.problems:
+    problems = source.transcript.problems
+    for problem in problems[:_MOST_PROBLEMS]:
         sys.stderr.write(escape(f"{source.name}:{problem.line}: {problem.text}") + "\n")
+    if len(problems) > _MOST_PROBLEMS:
+        sys.stderr.write(escape(f"{source.name}: and {len(problems) - _MOST_PROBLEMS} more lines with problems") + "\n")
 
 
 def examples() -> dict[str, Path]:

@@ -24,6 +24,8 @@ __all__ = ["one_summary", "text_stays_text"]
 
 def one_summary(record: Record) -> Iterator[Finding]:
     """ONE-1: the output has one summary; ONE-2: the one before was shown once; ONE-3: what was done stays done."""
+    if record.outcome != "compacted" and not record.exchanges:
+        return
     seen = evidence(record)
     if record.outcome == "compacted":
         yield from _exactly_one(seen)
@@ -82,6 +84,8 @@ def _items(body: str, heading: str) -> set[str]:
 
 def text_stays_text(record: Record) -> Iterator[Finding]:
     """TEXT-1: what is shown is quoted; TEXT-2: headings and headers are ours; TEXT-3: a tool does not speak for a person."""
+    if record.outcome != "compacted" and not record.exchanges:
+        return
     seen = evidence(record)
     yield from _unquoted_lines(record, seen)
     if record.outcome == "compacted" and seen.summary:

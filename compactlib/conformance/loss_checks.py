@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .evidence import Evidence, evidence, last_replies
 from .findings import Finding, broken, unknown
 from .heads import Excerpt, earlier_prompts, excerpts, folded, is_plain, sections, shown, unquoted
-from .record import Exchange, Record
+from .record import Exchange, Origin, Record
 from .units import Block, Unit
 
-__all__ = ["markers_true", "nothing_invented", "prompts_kept", "tail_verbatim", "untouched", "words_beside_results"]
+__all__ = ["last_words", "markers_true", "nothing_invented", "prompts_kept", "tail_verbatim", "untouched", "words_beside_results"]
 
 _REASONS: Final = {
     "compacted": ("target-met", "above-target"),
@@ -150,9 +150,7 @@ def prompts_kept(record: Record) -> Iterator[Finding]:
 
 def _last_prompt(record: Record, seen: Evidence, new_texts: list[str]) -> Iterator[Finding]:
     kinds = seen.parts.kinds
-    protected = ("prompt", "result", None) if record.kinds_told else ("prompt", "result", "harness", None)
-    candidates = [at for at, unit in enumerate(seen.before) if unit.role == "user" and kinds[at] in protected and _may_be_said(unit)]
-    last = candidates[-1] if candidates else None
+    last = last_words(seen, ("prompt", "result", None) if record.kinds_told else ("prompt", "result", "harness", None))
     if last is None or last in seen.kept:
         return
     unit = seen.before[last]
@@ -165,9 +163,14 @@ def _last_prompt(record: Record, seen: Evidence, new_texts: list[str]) -> Iterat
         yield from broken("PROMPT-1", f"message {unit.index} may be a person's last words, and {len(lost)} blocks of it are gone")
 
 
-def _may_be_said(unit: Unit) -> bool:
-    """Whether there is anything beside results that a person can have sent."""
-    return bool(unit.text.strip() or (unit.of_kind("media") and not unit.of_kind("result")))
+def last_words(seen: Evidence, kinds: Sequence[Origin | None] = ("prompt", "result", "attachment", "harness", None)) -> int | None:
+    """The last unit of these kinds in which there is anything that a person can have sent."""
+
+    def may_be_said(unit: Unit) -> bool:
+        return bool(unit.text.strip() or (unit.of_kind("media") and not unit.of_kind("result")))
+
+    candidates = [at for at, unit in enumerate(seen.before) if unit.role == "user" and seen.parts.kinds[at] in kinds and may_be_said(unit)]
+    return candidates[-1] if candidates else None
 
 
 def words_beside_results(seen: Evidence) -> list[tuple[int, str]]:
@@ -292,6 +295,8 @@ def _is_numbered(words: str) -> bool:
 
 def markers_true(record: Record) -> Iterator[Finding]:
     """MARK-1: kept and omitted make up the original; MARK-2: what is shown in part says so, and shows both ends."""
+    if record.outcome != "compacted" and not record.exchanges:
+        return
     seen = evidence(record)
     originals = [block.text for unit in seen.before for block in unit.blocks if block.kind != "media"]
     originals += map(_with_stubs, seen.before)

@@ -141,6 +141,8 @@ def _choice(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
 
 def frontier(record: Record) -> Iterator[Finding]:
     """LIVE-1: the step of a pending call is in the tail; LIVE-2: a dangling call stops nothing, and is counted."""
+    if record.outcome != "compacted" and record.reason != "no-legal-cut":
+        return
     seen = evidence(record)
     parts = seen.parts
     if record.outcome == "compacted" and parts.pending and seen.cut > parts.pending[0][0]:

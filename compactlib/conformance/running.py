@@ -25,7 +25,8 @@ from attrs import evolve
 
 from ..budget import Policy, sizes
 from ..dialects import parse, render
-from ..model import Conversation
+from ..errors import PolicyError
+from ..model import Conversation, Json
 from ..outcomes import Compacted, Outcome, Refused
 from ..planning import overhead_tokens
 from ..summaries.acceptance import Summary
@@ -72,51 +73,68 @@ def observe(
         repeat: whether to run it twice (law L16).
     """
     answer = summarise or Extractive(counter=policy.counter)
-    wire = render(conversation)
-    before = json.dumps(wire)
+    schema = SCHEMAS[policy.schema]
+    before = _wire(conversation)
     log: list[Exchange] = []
     options: dict[str, Any] = {"when": when, "pins": pins, "reminders": reminders, **more}
     outcome = compact(conversation, policy, summarise=_logged(answer, log), **options)
-    mutated = json.dumps(render(conversation)) != before
-    made = outcome.conversation
-    after = render(made)
-    memo = Memo(policy.counter)
-    parsed = parse(after, dialect=conversation.dialect)
-    record = _record(outcome, conversation, policy, memo)
+    memo = _memo(policy)
     record = evolve(
-        record,
-        before=json.loads(before),
-        after=after,
+        _record(outcome, conversation, policy, memo),
+        before=before,
         when=when,
         kinds=None if kinds is None else tuple(kinds),
         kinds_told=kinds_told,
-        sizes=tuple(map(memo.message, conversation.messages)),
-        made_sizes=tuple(map(memo.message, parsed.messages)),
-        before_tokens=memo.request(conversation),
-        after_tokens=memo.request(parsed) if outcome.first_changed is not None else memo.request(made),
         pins=tuple(pins),
         reminders=tuple(_texts(reminders)),
         exchanges=tuple(log),
-        headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections if section.key in SCHEMAS[policy.schema].required),
-        known_headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections),
-        quoting_headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections if section.key in _QUOTING),
-        mutated=mutated,
+        headings=tuple(section.heading for section in schema.sections if section.key in schema.required),
+        known_headings=tuple(section.heading for section in schema.sections),
+        quoting_headings=tuple(section.heading for section in schema.sections if section.key in _QUOTING),
+        mutated=_wire(conversation) != before,
     )
+    if memo is not None:
+        record = evolve(record, sizes=tuple(map(memo.message, conversation.messages)), before_tokens=memo.request(conversation))
     if isinstance(outcome, Compacted):
-        summary = evidence(record).summary
-        record = evolve(
-            record,
-            same_tail=_same_tail(conversation, made, outcome.cut),
-            summary_tokens=memo.counter(summary) if summary else None,
-            again=_again(compact, made, policy, answer),
-        )
+        record = _with_result(record, outcome, conversation, memo)
+        record = evolve(record, again=_again(compact, outcome.conversation, policy, answer))
     if repeat:
         second: list[Exchange] = []
         fresh = _fresh(conversation, before)
         repeated = compact(fresh, policy, summarise=_logged(answer, second), **options)
-        twin = evolve(_record(repeated, fresh, policy, memo), after=render(repeated.conversation), exchanges=tuple(second))
+        twin = evolve(_record(repeated, fresh, policy, memo), exchanges=tuple(second))
         record = evolve(record, repeated=twin.digest)
     return record, outcome
+
+
+def _wire(conversation: Conversation) -> Json:
+    """The body as a value, also where it was given as text."""
+    body = render(conversation)
+    return json.loads(body) if isinstance(body, str | bytes) else body
+
+
+def _memo(policy: Policy) -> Memo | None:
+    """What measures, or ``None`` if the policy's counter does not count."""
+    try:
+        Memo(policy.counter).counter("word")
+    except PolicyError:
+        return None
+    return Memo(policy.counter)
+
+
+def _with_result(record: Record, outcome: Compacted, conversation: Conversation, memo: Memo | None) -> Record:
+    """*record* with what was measured of the output."""
+    record = evolve(record, same_tail=_same_tail(conversation, outcome.conversation, outcome.cut))
+    if memo is None:
+        return record
+    parsed = parse(record.after, dialect=record.dialect)
+    summary = evidence(record).summary
+    return evolve(
+        record,
+        made_sizes=tuple(map(memo.message, parsed.messages)),
+        after_tokens=memo.request(parsed),
+        summary_tokens=memo.counter(summary) if summary else None,
+    )
 
 
 def _texts(reminders: Sequence[str | Callable[[], str]]) -> Iterator[str]:
@@ -130,9 +148,9 @@ def _texts(reminders: Sequence[str | Callable[[], str]]) -> Iterator[str]:
             yield text
 
 
-def _fresh(conversation: Conversation, text: str) -> Conversation:
+def _fresh(conversation: Conversation, wire: Json) -> Conversation:
     """The same conversation made of other objects."""
-    made = parse(json.loads(text), dialect=conversation.dialect)
+    made = parse(json.loads(json.dumps(wire)), dialect=conversation.dialect)
     messages = tuple(
         evolve(message, origin=stated.origin) for message, stated in zip(made.messages, conversation.messages, strict=True)
     )
@@ -165,24 +183,25 @@ def _logged(
     return ask
 
 
-def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: Memo) -> Record:
+def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: Memo | None) -> Record:
     """What the compactor says."""
-    known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
-    stated = outcome.report.get("sizes") or {}
-    limits = Limits(
-        budget=known.budget,
-        trigger=known.trigger,
-        target=known.target,
-        room=known.room,
-        summary=known.summary,
-        min_gain=known.min_gain,
-        tail=stated.get("tail"),
-        step_cuts=policy.step_cuts != "never",
-    )
+    limits = Limits(step_cuts=policy.step_cuts != "never")
+    if memo is not None:
+        known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
+        limits = evolve(
+            limits,
+            budget=known.budget,
+            trigger=known.trigger,
+            target=known.target,
+            room=known.room,
+            summary=known.summary,
+            min_gain=known.min_gain,
+            tail=(outcome.report.get("sizes") or {}).get("tail"),
+        )
     record = Record(
         dialect=conversation.dialect,
         before=None,
-        after=None,
+        after=_wire(outcome.conversation),
         outcome="compacted" if isinstance(outcome, Compacted) else "refused" if isinstance(outcome, Refused) else "unchanged",
         reason=outcome.reason,
         limits=limits,

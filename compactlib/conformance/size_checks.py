@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from .dividing import legal_cuts
 from .evidence import evidence
 from .findings import Finding, broken, unknown
-from .loss_checks import words_beside_results
+from .loss_checks import last_words, words_beside_results
 from .record import Record
 
 __all__ = ["smaller", "target_or_reason"]
@@ -67,5 +67,7 @@ def _could_be_smaller(record: Record, after: int, target: int) -> Iterator[Findi
     stated = record.irreducible_tokens
     if stated is not None and stated < smallest + _SMALLEST_SUMMARY_TOKENS:
         yield from broken("SIZE-3", f"{stated} tokens are said to be irreducible; the smallest tail alone has {smallest}")
-    if limit is not None and smallest <= limit and not words_beside_results(seen):
+    last = last_words(seen)
+    has_to_be_quoted = words_beside_results(seen) or (last is not None and last not in seen.kept)
+    if limit is not None and smallest <= limit and not has_to_be_quoted:
         yield from broken("SIZE-2", f"{after} tokens are above the target of {target}, though a tail fits the {limit} allowed")

@@ -33,6 +33,8 @@ from .record import Origin
 __all__ = ["Block", "Summary", "Unit", "canonical", "messages_of", "read", "read_summary"]
 
 _MARK: Final = "cache_control"
+_SORTED: Final = json.JSONEncoder(sort_keys=True).encode
+_ORDERED: Final = json.JSONEncoder().encode
 _ROLES: Final = {"assistant": "model", "function": "tool", "developer": "system"}
 _MEDIA: Final = frozenset({"image", "document", "image_url", "input_audio", "file", "video_url"})
 _HEADER: Final = re.compile(r"\[compactlib summary v1 chars=([0-9]{1,9}) sha256=([0-9a-f]{16})\]\n")
@@ -136,8 +138,9 @@ def messages_of(body: Json) -> list[Json]:
 
 def canonical(value: Json, *, ordered: bool = False) -> str:
     """*value* as JSON without cache marks; keys sorted unless their order is to count."""
-    text = json.dumps(value, sort_keys=not ordered)
-    return json.dumps(_unmarked(value), sort_keys=not ordered) if _MARK in text else text
+    write = _ORDERED if ordered else _SORTED
+    text = write(value)
+    return write(_unmarked(value)) if _MARK in text else text
 
 
 def _unmarked(value: Json) -> Json:

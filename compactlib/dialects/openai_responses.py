@@ -32,6 +32,7 @@ What is not here
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, Final
 
 from ..errors import WireError
@@ -76,15 +77,15 @@ _CALLS: Final = {  # type -> the keys of the id and of the arguments, the name o
     "apply_patch_call": ("call_id", "operation", "apply_patch"),
     "tool_search_call": ("call_id", "arguments", "tool_search"),
 }
-_OUTPUTS: Final = {  # type -> the keys of the id and of what came out
-    "function_call_output": ("call_id", "output"),
-    "custom_tool_call_output": ("call_id", "output"),
-    "mcp_approval_response": ("approval_request_id", "reason"),
-    "local_shell_call_output": ("id", "output"),
-    "shell_call_output": ("call_id", "output"),
-    "computer_call_output": ("call_id", "output"),
-    "apply_patch_call_output": ("call_id", "output"),
-    "tool_search_output": ("call_id", "tools"),
+_OUTPUTS: Final = {  # type -> the key of what came out
+    "function_call_output": "output",
+    "custom_tool_call_output": "output",
+    "mcp_approval_response": "reason",
+    "local_shell_call_output": "output",
+    "shell_call_output": "output",
+    "computer_call_output": "output",
+    "apply_patch_call_output": "output",
+    "tool_search_output": "tools",
 }
 _HOSTED: Final = {  # type -> the keys of the arguments and of what came out, the name of the tool if it has no key
     "mcp_call": ("arguments", "output", ""),
@@ -96,6 +97,11 @@ _HOSTED: Final = {  # type -> the keys of the arguments and of what came out, th
 _TEXTS: Final = frozenset({"input_text", "output_text"})
 _MEDIA: Final = {"input_image": "image", "input_file": "file", "input_audio": "audio", "computer_screenshot": "image"}
 _MESSAGE: Final = frozenset({"type", "role", "content"})
+_TEXT: Final = frozenset({"type", "text"})
+_CALL_FIELDS: Final = {
+    kind: frozenset({"type", id_key, key} if name else {"type", id_key, key, "name"})
+    for kind, (id_key, key, name) in _CALLS.items()
+}
 _ITEM: Final = "item"
 """The form of a message that is an item of another type; its block has the item's shape."""
 
@@ -188,7 +194,9 @@ def _parse_part(raw: Json, take: Take) -> Block:
     if kind.__class__ is not str:
         raise ShapeError(".type", f"a part's type is a string, not {kind_of(kind)}")
     if kind in _TEXTS:
-        return Text(string(raw, "text"), shape_of(raw, kind, {"type", "text"}, take))
+        return Text(string(raw, "text"), shape_of(raw, kind, _TEXT, take))
+    if kind == "text":  # as it is called elsewhere; the word is residue, so that it stays
+        return Text(string(raw, "text"), shape_of(raw, kind, _TEXT - {"type"}, take))
     if kind in _MEDIA:
         return _parse_media(raw, kind, take)
     return Opaque(kind, take(raw))
@@ -239,15 +247,21 @@ def _opaque(raw: dict[str, Json], kind: str, take: Take) -> Message:
 
 def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
     id_key, key, name = _CALLS[kind]
-    known = {"type", id_key, key} if name else {"type", id_key, key, "name"}
-    shape = shape_of(raw, kind, known, take)
+    shape = shape_of(raw, kind, _CALL_FIELDS[kind], take)
     return Call(string(raw, id_key), name or string(raw, "name"), take(raw.get(key)), shape)
 
 
 def _parse_output(raw: dict[str, Json], kind: str, take: Take) -> Result:
-    id_key, key = _OUTPUTS[kind]
+    id_key, key = _id_key(kind, raw), _OUTPUTS[kind]
     content, form = _parse_content(raw.get(key), key, take)
     return Result(string(raw, id_key), content, shape_of(raw, kind, {"type", id_key, key}, take, form))
+
+
+def _id_key(kind: str, keys: Container[str]) -> str:
+    """Where an output says which call it answers."""
+    if kind == "mcp_approval_response":
+        return "approval_request_id"
+    return "id" if kind == "local_shell_call_output" and "call_id" not in keys else "call_id"
 
 
 def _parse_content(raw: Json, key: str, take: Take) -> tuple[str | tuple[Block, ...] | None, str]:
@@ -291,11 +305,11 @@ def _parse_hosted(raw: dict[str, Json], kind: str, take: Take) -> tuple[Block, .
     answer = raw.get(came_out)
     if answer is None:
         return (Call(call_id, name, take(raw.get(key)), shape_of(raw, kind, known, take)),)
-    content, form = _parse_content(answer, came_out, take)
+    content: str | tuple[Block, ...] = answer if answer.__class__ is str else (spell(take(answer), "json"),)
     if kind == "image_generation_call" and answer.__class__ is str:
-        content, form = (Media("image", "", answer, None, answer, wire("")),), "source"
+        content = (Media("image", "", answer, None, answer, wire("")),)
     call = Call(call_id, name, take(raw.get(key)), shape_of(raw, kind, {*known, came_out}, take))
-    return call, Result(call_id, content, wire(f"{kind}_output", (), form))
+    return call, Result(call_id, content, wire(f"{kind}_output", (), "value"))
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -321,7 +335,7 @@ def _render_item(kind: str, blocks: tuple[Block, ...], give: Take) -> Json:
         fields["encrypted_content"] = first.seal
         return write(first.wire, fields, give)
     if isinstance(first, Result):
-        id_key, key = _OUTPUTS[kind]
+        id_key, key = _id_key(kind, first.wire.keys), _OUTPUTS[kind]
         fields |= {id_key: first.call_id, key: _render_content(first, give)}
         return write(first.wire, fields, give)
     if isinstance(first, Call):
@@ -342,13 +356,18 @@ def _render_content(result: Result, give: Take) -> Json:
         [block] = content
         if form == "object":
             return _render_part(block, "tool", give)
-        if form == "source" and isinstance(block, Media):
-            return give(block.source)
-        if form == "value" and isinstance(block, Opaque):
-            return give(block.value)
-        if form == "value" and isinstance(block, Text):
-            return give(block.wire.get("json")) if is_spelled(block) else block.text
+        if form == "value":
+            return _render_value(block, give)
     return [_render_part(block, "tool", give) for block in content]
+
+
+def _render_value(block: Block, give: Take) -> Json:
+    """What stands by itself, without the object of a part around it."""
+    if isinstance(block, Text):
+        return give(block.wire.get("json")) if is_spelled(block) else block.text
+    if isinstance(block, Media):
+        return give(block.source)
+    return give(block.value) if isinstance(block, Opaque) else None
 
 
 def _render_part(block: Block, role: Role, give: Take) -> Json:

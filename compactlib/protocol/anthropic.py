@@ -110,7 +110,7 @@ class AnthropicReader(Reader):
                         if not (text >= "!" and text.isascii()):
                             self._odd_text(text, f"/content/{place}", alone=len(content) == 1)
                         if block.wire.rest:
-                            self._mark(block.wire.get("cache_control"), place, text)
+                            self._mark(block.wire.get("cache_control"), f"/content/{place}", text)
                     elif isinstance(block, Call) and block.wire.tag == "tool_use":
                         key = block.id
                         seals.looped = calling = True
@@ -124,7 +124,7 @@ class AnthropicReader(Reader):
                             self._name(block.name, f"/content/{place}/name")
                         arguments = block.arguments
                         if arguments.__class__ is not dict:
-                            self._odd_input(key, place)
+                            self._odd_input(block, place)
                         else:
                             for value in arguments.values():
                                 if value.__class__ is str:
@@ -133,7 +133,7 @@ class AnthropicReader(Reader):
                                 elif value.__class__ is dict or value.__class__ is list:
                                     self._argument(value, place)
                         if block.wire.rest:
-                            self._mark(block.wire.get("cache_control"), place)
+                            self._mark(block.wire.get("cache_control"), f"/content/{place}")
                         continue
                     elif self._is_silent(block, place, len(content)):
                         continue
@@ -338,9 +338,10 @@ class AnthropicReader(Reader):
         elif len(self._names) < _NAMES_KEPT:
             self._names.add(name)
 
-    def _odd_input(self, key: str, place: int) -> None:
-        words = f"the input of the call {quote(key)} is no object"
-        self.report("A-INPUT-01", f"/content/{place}/input", words, "a JSON object", ids=(key,))
+    def _odd_input(self, block: Call, place: int) -> None:
+        path = f"/content/{place}/input" if "input" in block.wire.keys else f"/content/{place}"
+        words = f"the input of the call {quote(block.id)} is no object"
+        self.report("A-INPUT-01", path, words, "a JSON object", ids=(block.id,))
 
     def _argument(self, value: Json, place: int) -> None:
         """Look for half a surrogate pair in an argument, without recursion."""
@@ -366,26 +367,26 @@ class AnthropicReader(Reader):
         elif body:
             is_error = block.is_error
             for position, part in enumerate(body):
-                self._result_part(part, f"{path}/{position}", place, is_error=is_error)
+                self._result_part(part, f"{path}/{position}", is_error=is_error)
         elif body is not None:
             ids = (block.call_id,)
             self.report("A-EMPTY-05", path, "the result's content is an empty list", "a text, or no content", ids=ids)
 
     def _result_residue(self, block: Result, place: int) -> None:
-        self._mark(block.wire.get("cache_control"), place)
+        self._mark(block.wire.get("cache_control"), f"/content/{place}")
         if not block.content and block.is_error:
             ids = (block.call_id,)
             self.report(
                 "A-EMPTY-06", f"/content/{place}/content", "a result says is_error and nothing else", "the error", ids=ids
             )
 
-    def _result_part(self, part: Block, path: str, place: int, *, is_error: bool) -> None:
+    def _result_part(self, part: Block, path: str, *, is_error: bool) -> None:
         if isinstance(part, Text):
             if not part.text:
                 self.report("A-EMPTY-01", path, "an empty text in a result", "text, or no such block", case="in-result")
             elif has_lone_surrogate(part.text):
                 self._lone_surrogate(path)
-            self._mark(part.wire.get("cache_control"), place, part.text)
+            self._mark(part.wire.get("cache_control"), path, part.text)
             return
         word = part.kind if isinstance(part, Opaque) else part.wire.tag
         if is_error:
@@ -396,13 +397,13 @@ class AnthropicReader(Reader):
             self.report("A-IMG-01", path, f"a block {quote(word)} in a result", expected, case=case)
         if isinstance(part, Media):
             self._media.add(part, path)
-            self._mark(part.wire.get("cache_control"), place)
+            self._mark(part.wire.get("cache_control"), path)
             if isinstance(part.source, dict) and part.source.get("type") == "file":
                 self.report(
                     "A-SRC-01", path, "a picture or document by file id in a result", "base64, url or text, or the files beta"
                 )
         elif isinstance(part, Opaque) and isinstance(part.value, dict):
-            self._mark(part.value.get("cache_control"), place)
+            self._mark(part.value.get("cache_control"), path)
             name = part.value.get("tool_name")
             if word == "tool_reference" and isinstance(name, str) and self._tools is not None and name not in self._tools:
                 self.report(
@@ -416,7 +417,7 @@ class AnthropicReader(Reader):
         path = f"/content/{place}"
         if isinstance(block, Opaque):
             if isinstance(block.value, dict):
-                self._mark(block.value.get("cache_control"), place)
+                self._mark(block.value.get("cache_control"), path)
                 if block.kind == "compaction":
                     self._compaction(block.value, path)
             return
@@ -427,7 +428,7 @@ class AnthropicReader(Reader):
             if has_lone_surrogate(block.text):
                 self._lone_surrogate(path)
         if block.wire.rest:
-            self._mark(block.wire.get("cache_control"), place)
+            self._mark(block.wire.get("cache_control"), path)
 
     def _compaction(self, value: dict[str, Json], path: str) -> None:
         content = value.get("content")
@@ -443,10 +444,11 @@ class AnthropicReader(Reader):
 
     def _text(self, block: Text, place: int, *, alone: bool) -> None:
         text = block.text
+        path = f"/content/{place}"
         if not (text >= "!" and text.isascii()):
-            self._odd_text(text, f"/content/{place}", alone=alone)
+            self._odd_text(text, path, alone=alone)
         if block.wire.rest:
-            self._mark(block.wire.get("cache_control"), place, text)
+            self._mark(block.wire.get("cache_control"), path, text)
 
     def _odd_content(self, text: str) -> None:
         """A user message whose one text is empty, blank, or not plain ASCII."""
@@ -469,11 +471,11 @@ class AnthropicReader(Reader):
     def _lone_surrogate(self, path: str) -> None:
         self.report("A-JSON-01", path, "the text holds half of a surrogate pair", "whole characters: cut between code points")
 
-    def _mark(self, mark: Json, place: int, text: str = "x") -> None:
-        """A block's cache_control; a null counts for nothing."""
+    def _mark(self, mark: Json, path: str, text: str = "x") -> None:
+        """The cache_control of the block at *path*; a null counts for nothing."""
         if mark is None:
             return
-        path = f"/content/{place}/cache_control"
+        path += "/cache_control"
         if not text:
             self.report("A-CACHE-02", path, "a cache mark on an empty text", "the mark on another block")
         self._marks += 1

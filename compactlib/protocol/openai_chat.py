@@ -14,7 +14,7 @@ How it works
     *Results without an id.*  Some routes leave ``tool_call_id`` out; such a
     result answers the oldest open call, so that one fault gives one finding.
     ``function_call`` and role ``function`` have no ids at all and pair the
-    same way, under keys of our own that no wire id can equal.
+    same way, under keys of our own.
 
     *Routes.*  Many services speak this dialect and are laxer than OpenAI.  The
     profile says whose it is, or leaves it to the model's name; a request
@@ -121,9 +121,9 @@ class OpenAIChatReader(Reader):
                     key = block.id
                     breach = call(key, place)
                     if breach is not None:
-                        self._call_breach(breach, key, f"/tool_calls/{place}")
+                        self._call_breach(breach, block, f"/tool_calls/{place}")
                     if not 0 < len(key) <= _ID_CHARS:
-                        self._bad_id(key, f"/tool_calls/{place}/id")
+                        self._bad_id(block, f"/tool_calls/{place}")
                     if block.name not in names:
                         self._name(block.name, f"/tool_calls/{place}/function/name")
                     arguments = block.arguments
@@ -176,7 +176,7 @@ class OpenAIChatReader(Reader):
     def _no_content(self, form: str, case: str | None) -> None:
         what = {"null": "is null", "absent": "is absent", "list": "is an empty list"}.get(form, "is missing")
         words = f"the content of message {self.index} {what}"
-        self.report("O-CONTENT-01", "/content", words, "a string, or a list of parts", case=case)
+        self.report("O-CONTENT-01", "" if form == "absent" else "/content", words, "a string, or a list of parts", case=case)
 
     def _other_call(self, message: Message, block: Call, place: int) -> None:
         """A call that is no function's in ``tool_calls``: a custom tool's, the old kind, or Anthropic's among the parts."""
@@ -190,23 +190,27 @@ class OpenAIChatReader(Reader):
             path = f"/content/{parts.index(block)}"
         breach = self.machine.call(key, place)
         if breach is not None:
-            self._call_breach(breach, key, path)
+            self._call_breach(breach, block, path)
         if not 0 < len(key) <= _ID_CHARS:
-            self._bad_id(key, path + "/id")
+            self._bad_id(block, path)
         if block.name not in self._names:
             self._name(block.name, path + ("/custom/name" if tag == "custom" else "/name"))
         if tag == "function_call" and not (isinstance(block.arguments, str) and is_json(block.arguments)):
             self._odd_arguments(block, path + "/arguments")
 
-    def _call_breach(self, breach: Breach, key: str, path: str) -> None:
+    def _call_breach(self, breach: Breach, block: Call, path: str) -> None:
+        key = block.id
+        path += "/id" if "id" in _keys(block)[0] else ""
         rule, case = self.profile.breaches[breach]
         where = "in an earlier step"
         if breach is Breach.DUPLICATE:
             where, case = "in this message", self._lax
         words = f"the id {quote(key)} was used {where} already"
-        self.report(rule, path + "/id", words, "an id of its own for each call", case=case, ids=(key,))
+        self.report(rule, path, words, "an id of its own for each call", case=case, ids=(key,))
 
-    def _bad_id(self, key: str, path: str) -> None:
+    def _bad_id(self, block: Call, path: str) -> None:
+        key = block.id
+        path += "/id" if "id" in _keys(block)[0] else ""
         words = f"the id {quote(key)} has {len(key)} characters" if key else "a call without an id"
         case = "empty" if not key else "over-64" if len(key) > _LONGEST_ID_CHARS else self._id_case
         self.report("O-ID-01", path, words, f"1 to {_ID_CHARS} characters", case=case, ids=(key,))
@@ -224,6 +228,8 @@ class OpenAIChatReader(Reader):
         case: str | None = None
         if not isinstance(arguments, str):
             what = "are no string"
+            if "arguments" not in _keys(block)[1]:
+                path = path.removesuffix("/arguments")
         elif not arguments:
             case, what = "empty", "are empty"
         elif is_json(arguments):
@@ -281,7 +287,8 @@ class OpenAIChatReader(Reader):
     def _result_parts(self, message: Message, body: tuple[Block, ...] | None) -> None:
         if body is None:
             words = f"the content of a tool message is {'null' if message.wire.form == 'null' else 'absent'}"
-            self.report("O-TOOLMSG-01", "/content", words, "a string, or text parts", case=self._lax)
+            path = "" if message.wire.form == "absent" else "/content"
+            self.report("O-TOOLMSG-01", path, words, "a string, or text parts", case=self._lax)
             return
         if not body:
             self._no_content("list", self._lax)
@@ -344,6 +351,13 @@ class OpenAIChatReader(Reader):
 
     def _shown(self, key: str) -> str:
         return "" if key.startswith(_LEGACY) else key
+
+
+def _keys(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys of a call's object, and of the object inside it; the wire's form says how many are the first, if not one."""
+    keys, form = call.wire.keys, call.wire.form
+    count = int(form) if form.isdecimal() else 1 if call.wire.tag in ("function", "custom") else 0
+    return (keys[:count], keys[count:]) if call.wire.tag != "tool_use" else (keys, ())
 
 
 def _is_marker(text: str) -> bool:

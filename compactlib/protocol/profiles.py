@@ -53,12 +53,14 @@ class Profile:
         neighbours: whether neighbouring messages of one side are joined before they are judged.
         scope: within what a call's id may not be used twice.
         results: where results stand: blocks at the front of the ``user`` message, or ``tool`` messages of their own.
-        fuse: how the user-role messages of a compacted head are written: one message (``yes``), one text (``text``), each its own (``no``).
+        fuse: how the user-role messages of a compacted head are written: as one message (``yes``), as one text (``text``), or
+            each on its own (``no``).
         breaches: which rule, in which of its cases, a breach of the core is here; what is missing is allowed.
         opening: the rule on what a tool loop begins with while the model thinks, or ``None``.
         result_media: what a result may carry besides text.
         prefill: whether a request may end with the model's words: by what the ``model`` is, ``yes``, or ``no``.
-        route: whose service it is: the provider's ``own``, a ``compatible`` one, a ``local`` server, or what the ``model``'s name tells.
+        route: whose service it is: the provider's ``own``, a ``compatible`` one, a ``local`` server, or what the ``model``'s
+            name tells.
         roles: the words for instructions that it knows, in any case.
         system_first: whether instructions stand at the beginning only.
         string_only: whether the model's content is a string and never a list.

@@ -33,7 +33,19 @@ class Seals:
         compares: it is known what the provider returned.
     """
 
-    __slots__ = ("_altered", "_first", "_opens", "_original", "_reader", "_thinking", "_trailing", "compares", "fresh", "looped")
+    __slots__ = (
+        "_altered",
+        "_first",
+        "_opening",
+        "_opens",
+        "_original",
+        "_reader",
+        "_thinking",
+        "_trailing",
+        "compares",
+        "fresh",
+        "looped",
+    )
 
     def __init__(self, reader: Reader, thinking: str, original: Mapping[int, Json]) -> None:
         self._reader: Final = reader
@@ -44,6 +56,7 @@ class Seals:
         self.compares: Final = bool(original)
         self._first = -1  # the loop's first message,
         self._opens = False  # which begins with thinking
+        self._opening = ""  # and where it begins
         self._trailing: tuple[int, int] | None = None  # (message, position) of thinking that ends the last assistant message
         self._altered: list[Violation] = []  # messages of the loop whose seals are not as they were returned
 
@@ -52,6 +65,7 @@ class Seals:
         self.fresh = self.looped = False
         self._first = self._reader.index
         self._opens = bool(content) and isinstance(content[0], Reasoning)
+        self._opening = "/content/0" if content and not isinstance(content, str) else "/content"
         self._altered = []
 
     def meet(self, block: Reasoning, path: str) -> None:
@@ -104,7 +118,7 @@ class Seals:
         in_force = self._thinking == "enabled" and (mode == "request" if speaks_last else self.looped)
         if rule is not None and in_force and not self.fresh and not self._opens:
             words = f"thinking is enabled, and message {self._first}, which begins this turn, does not begin with it"
-            found.append(reader.violation(rule, self._first, "/content/0", words, "a thinking or redacted_thinking block first"))
+            found.append(reader.violation(rule, self._first, self._opening, words, "a thinking or redacted_thinking block first"))
         return found
 
     def _ends_in_thinking(self) -> list[Violation]:

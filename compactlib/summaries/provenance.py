@@ -66,6 +66,7 @@ LATEST_PROMPT: Final = "Latest prompt:"
 """May stand before a quotation in *goal*."""
 
 _FIRST_PROMPT_TOKENS: Final = 500
+_LATEST: Final = LATEST_PROMPT.casefold()
 _UNDIVIDED: Final = "\u2e80"  # from here on, scripts that do not put spaces between words
 _MOST_OCCURRENCES: Final = 200  # of one item in the texts it is looked for
 
@@ -94,16 +95,12 @@ def folded(text: str) -> str:
     return "\n".join(filter(None, lines)).translate(_FLATTEN).casefold()
 
 
-_LABELS: Final = (FIRST_PROMPT.casefold(), LATEST_PROMPT.casefold())
 _FLAGS: Final = ("[reopened]", "[unverified]", "(cut)", "(not verified)", "not verified")
 
 
 def core(item: str) -> str:
-    """An item for comparison: without bullet, label, quotation marks, source in brackets and final stop."""
+    """An item for comparison: without bullet, quotation marks, source in brackets, flag and final stop."""
     text = folded(item_text(item))
-    for prefix in _LABELS:
-        if text.startswith(prefix):
-            text = text[len(prefix) :].lstrip()
     for _ in range(8):
         shorter = text.rstrip(" .!…")
         for flag in _FLAGS:
@@ -171,6 +168,10 @@ def with_proven_words(
     """
     carried = {core(item) for key in ("goal", "orders") for item in before.items(key)}
     said = "\x00".join(map(folded, [*more_texts, *said_by_persons(messages)]))
+
+    def is_proven(words: str) -> bool:
+        return words in carried or _occurs(words, said) or _occurs(words.removeprefix(_LATEST).strip(" \"'"), said)
+
     sources: _Sources | None = None
     moved: list[str] = []
     for key in ("goal", "orders"):
@@ -179,12 +180,12 @@ def with_proven_words(
             whole = core(item)
             if item.startswith(FIRST_PROMPT) or not whole:
                 continue  # the mechanical quotation takes its place
-            if whole in carried or _occurs(whole, said):
+            if is_proven(whole):
                 kept.append(item)
                 continue
             for sentence in _sentences(item):
                 words = core(sentence)
-                if words in carried or _occurs(words, said):
+                if is_proven(words):
                     kept.append(f"- {sentence}")
                 elif words:
                     sources = sources or _Sources(messages, said)

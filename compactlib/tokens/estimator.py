@@ -15,20 +15,27 @@ Rules it obeys
 
 How it works
     *Prices.*  A vocabulary made by byte-pair encoding holds what is frequent:
-    a common letter is usually swallowed by the word around it, a rare one
-    breaks the word into pieces.  So every byte of the UTF-8 form has a price by
-    its class, in hundredths of a token, and a text costs the sum.  The first
-    byte of a character beyond ASCII tells the script and carries the price of
-    the character; the bytes after it are free.
+    a common word is one token, a rare letter breaks its word into pieces.  So
+    every byte of the UTF-8 form has a price by its class, in hundredths of a
+    token, and a text costs the sum.  The first byte of a character beyond ASCII
+    tells the script and carries the price of the character; the bytes after it
+    are free.
 
-    *Two readings.*  Among words a digit is dear, for dates and sizes are many
-    small tokens.  In columns of figures, in hex and in base64 the digits share
-    tokens by threes.  So there are two price lists, "as words" and "as
-    figures", and the cheaper reading counts.
+    *Rebate.*  The price of a small letter or a digit is that of the first in a
+    word or number.  Each one directly after another of its sort is cheaper by
+    the rebate: most of a word is its beginning.
 
-    *The sum.*  The lower half of an Adler-32 checksum is the sum of the bytes
-    modulo 65,521.  Translate each byte to its price, take the checksum of no
+    *Two readings.*  Among words a number is dear, for dates and sizes are many
+    small tokens.  In columns of figures, in hex and in base64 the characters
+    share tokens.  So there is a second price list, "as figures", without
+    rebate, and the cheaper reading counts.
+
+    *The sums.*  The lower half of an Adler-32 checksum is the sum of the bytes
+    modulo 65,521: translate each byte to its price, take the checksum of no
     more of them than can stay below the modulus, and the sum is made in C.
+    Neighbours of one sort are counted as bits: give each sort a bit, read the
+    bytes as one long integer, and look where it agrees with itself shifted by
+    one byte.
 
     *Samples.*  Of a long text the first kilobyte is read whole, and of the rest
     short windows at even distances.
@@ -42,6 +49,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 from zlib import adler32
+
+from attrs import frozen
 
 from ..errors import PolicyError
 
@@ -69,42 +78,47 @@ _MEASURED: Final = ("openai", "anthropic", "deepseek", "qwen", "llama")
 # fmt: off
 _AS_WORDS: Final[Prices] = {
     #                             bytes                               openai  anthr. deeps.  qwen  llama
-    "space":                     (b" ",                              (   4,      8,     8,     8,     8)),
-    "newline":                   (b"\n",                             ( 148,    132,   124,   136,   136)),
-    "tab":                       (b"\t",                             (  36,     40,    32,    32,    32)),
+    "space":                     (b" ",                              (   8,      8,     8,     8,     8)),
+    "newline":                   (b"\n",                             ( 108,    132,   124,   136,   136)),
+    "tab":                       (b"\t",                             (  32,     40,    32,    32,    32)),
     "other control":             (bytes({*range(32), 127} - {9, 10}), ( 40,     60,    40,    40,    40)),
-    "digit":                     (_DIGITS,                           ( 112,    140,   100,   160,   116)),
-    "frequent letter":           (b"aeilnorst",                      (  12,     16,     8,    12,     8)),
-    "letter":                    (b"bcdfghkmpuwy",                   (  32,     60,    44,    32,    40)),
-    "rare letter":               (b"jqvxz",                          ( 160,    160,   160,   160,   160)),
-    "capital":                   (b"ACDEGHILMNOPRSTUW",              (  20,     92,    28,    20,    20)),
-    "rare capital":              (b"BFJKQVXYZ",                      ( 160,    160,   156,   160,   160)),
-    "light punctuation":         (b"&()*,/:;=@^`{}~",                (  16,     68,    32,    20,    24)),
-    "punctuation":               (b"\"'<>[].-_+#?!",                 (  52,     84,    52,    48,    44)),
-    "heavy punctuation":         (b"$%\\|",                          ( 160,    160,   152,   128,   136)),
+    "digit":                     (_DIGITS,                           ( 132,    140,   100,   160,   116)),
+    "frequent letter":           (b"aeilnorst",                      (  68,     16,     8,    12,     8)),
+    "letter":                    (b"bcdfghkmpuwy",                   (  76,     60,    44,    32,    40)),
+    "rare letter":               (b"jqvxz",                          ( 180,    160,   160,   160,   160)),
+    "capital":                   (b"ACDEGHILMNOPRSTUW",              (  16,     92,    28,    20,    20)),
+    "rare capital":              (b"BFJKQVXYZ",                      ( 104,    160,   156,   160,   160)),
+    "light punctuation":         (b"&()*,/:;=@^`{}~",                (  20,     68,    32,    20,    24)),
+    "punctuation":               (b"\"'<>[].-_+#?!",                 (  56,     84,    52,    48,    44)),
+    "heavy punctuation":         (b"$%\\|",                          ( 132,    160,   152,   128,   136)),
     "continuation":              (bytes(range(0x80, 0xC2)),          (   0,      0,     0,     0,     0)),
-    "Latin beyond ASCII, Greek": (bytes(range(0xC2, 0xD0)),          ( 104,    152,   160,   160,   160)),
+    "Latin beyond ASCII, Greek": (bytes(range(0xC2, 0xD0)),          (  96,    152,   160,   160,   160)),
     "Cyrillic":                  (bytes(range(0xD0, 0xD4)),          (  28,     52,    32,    36,    32)),
     "Hebrew, Arabic":            (bytes(range(0xD4, 0xE0)),          (  60,    100,    60,    60,    60)),
     "Indic, Thai, Georgian":     (b"\xe0\xe1",                       (  48,    100,    48,    48,    48)),
     "signs, wide forms":         (b"\xe2\xee\xef",                   (  88,    120,    88,    88,    88)),
     "kana":                      (b"\xe3",                           (  72,     84,    68,    68,    68)),
     "Han":                       (bytes(range(0xE4, 0xEA)),          (  76,    116,    60,    64,    76)),
-    "Hangul":                    (bytes(range(0xEA, 0xEE)),          (  68,    136,    80,    80,    72)),
+    "Hangul":                    (bytes(range(0xEA, 0xEE)),          (  72,    136,    80,    80,    72)),
     "emoji and beyond":          (bytes(range(0xF0, 0x100)),         ( 160,    160,   160,   160,   160)),
 }
+_REBATE: Final =                                                     (  64,     64,    64,    64,    64)
 _AS_FIGURES: Final[Prices] = {
-    "digit":                     (_DIGITS,                           (  52,     56,    60,   112,    48)),
-    "letter":                    (_LETTERS,                          (  72,    104,    76,    68,    80)),
-    "other ASCII":               (_OTHERS,                           (  56,     48,    48,    44,    60)),
+    "digit":                     (_DIGITS,                           (  48,     56,    60,   112,    48)),
+    "letter":                    (_LETTERS,                          (  76,    104,    76,    68,    80)),
+    "other ASCII":               (_OTHERS,                           (  60,     48,    48,    44,    60)),
     "each byte beyond ASCII":    (bytes(range(0x80, 0x100)),         (  64,     64,    64,    64,    64)),
 }
 # fmt: on
 
+_SORTS: Final = bytes(1 if 97 <= byte < 123 else 2 if 48 <= byte < 58 else 0 for byte in range(256))
+"""A bit for small letters, one for digits."""
+
 _UNIT: Final = 4
 """Every price is a multiple of it: the smaller the numbers, the more of them one checksum adds."""
 
-_CHUNK: Final = 65_520 * _UNIT // 160
+_HIGHEST: Final = 192
+_CHUNK: Final = 65_520 * _UNIT // _HIGHEST
 """So many bytes at the highest price stay below the modulus of Adler-32."""
 
 _WHOLE_CHARS: Final = 1_024
@@ -129,13 +143,28 @@ count for a vocabulary that nobody has offline, and for a model that is not know
 """
 
 
+@frozen
+class _PriceList:
+    """What `_read` needs, in units: the price of each byte in both readings, the rebate, and the lowest price as figures."""
+
+    words: bytes
+    figures: bytes
+    rebate: int
+    least: int
+
+
 def _table(prices: Prices, columns: Sequence[int]) -> bytes:
-    """The price of each byte, in units."""
     table = bytearray(256)
     for letters, row in prices.values():
         for letter in letters:
             table[letter] = max(row[column] for column in columns) // _UNIT
     return bytes(table)
+
+
+def _price_list(columns: Sequence[int]) -> _PriceList:
+    """The dearest of each price in *columns*."""
+    figures = _table(_AS_FIGURES, columns)
+    return _PriceList(_table(_AS_WORDS, columns), figures, min(_REBATE[column] for column in columns) // _UNIT, min(figures))
 
 
 def _sum(prices: bytes) -> int:
@@ -144,40 +173,39 @@ def _sum(prices: bytes) -> int:
     return sum([adler32(prices[at : at + _CHUNK], 0) & 0xFFFF for at in range(0, len(prices), _CHUNK)])
 
 
-def _read(text: str, words: bytes, figures: bytes, least: int) -> int:
-    """What *text* costs, in units; *least* is the lowest price in *figures*."""
+def _read(text: str, at: _PriceList) -> int:
+    """What *text* costs, in units."""
     try:
         data = text.encode()
     except UnicodeEncodeError:
         data = text.encode("utf-8", "surrogatepass")
-    cost = _sum(data.translate(words))
-    if cost > least * len(data):  # else the second reading cannot be the cheaper one
-        return min(cost, _sum(data.translate(figures)))
+    sorts = int.from_bytes(data.translate(_SORTS), "little")
+    cost = _sum(data.translate(at.words)) - at.rebate * (sorts & sorts >> 8).bit_count()
+    if cost > at.least * len(data):  # else the second reading cannot be the cheaper one
+        return min(cost, _sum(data.translate(at.figures)))
     return cost
 
 
-def _read_samples(text: str, words: bytes, figures: bytes, least: int) -> int:
+def _read_samples(text: str, at: _PriceList) -> int:
     """What a long *text* costs, in units, judged by its beginning and by windows of the rest."""
     length = len(text)
     stride = max(_STRIDE_CHARS, length // _WINDOWS)
-    windows = "".join([text[at : at + _WINDOW_CHARS] for at in range(_WHOLE_CHARS, length, stride)])
-    head = _read(text[:_WHOLE_CHARS], words, figures, least)
-    return head + _read(windows, words, figures, least) * (length - _WHOLE_CHARS) // len(windows)
+    windows = "".join([text[start : start + _WINDOW_CHARS] for start in range(_WHOLE_CHARS, length, stride)])
+    return _read(text[:_WHOLE_CHARS], at) + _read(windows, at) * (length - _WHOLE_CHARS) // len(windows)
 
 
 def _counter(columns: Sequence[int], per_cent: int) -> Counter:
-    words, figures = _table(_AS_WORDS, columns), _table(_AS_FIGURES, columns)
-    least = min(figures)
+    prices = _price_list(columns)
     per_token = 100 * 100 // _UNIT
 
     def count(text: str) -> int:
-        read = _read if len(text) <= _WHOLE_CHARS else _read_samples
-        return -(-read(text, words, figures, least) * per_cent // per_token)
+        cost = _read(text, prices) if len(text) <= _WHOLE_CHARS else _read_samples(text, prices)
+        return -(-cost * per_cent // per_token)
 
     return count
 
 
-_OWN: Final[dict[str, Counter]] = {}
+_COUNTERS: Final[dict[str, Counter]] = {}
 
 
 def counter_for(family: str) -> Counter:
@@ -199,17 +227,15 @@ def counter_for(family: str) -> Counter:
     >>> {family: counter_for(family)(text) for family in ("openai", "anthropic", "generic")}
     {'openai': 15, 'anthropic': 20, 'generic': 20}
     """
-    known = _OWN.get(family)
+    known = _COUNTERS.get(family)
     if known is None:
         if family not in FAMILIES:
             raise PolicyError("family", f"{family!r} is none of {', '.join(sorted(FAMILIES))}")
-        known = _OWN[family] = _counter(*FAMILIES[family])
+        known = _COUNTERS[family] = _counter(*FAMILIES[family])
     return known
 
 
-_WORDS: Final = _table(_AS_WORDS, (0,))
-_FIGURES: Final = _table(_AS_FIGURES, (0,))
-_LEAST: Final = min(_FIGURES)
+_OPENAI: Final = _price_list((0,))
 
 
 def estimate(text: str) -> int:
@@ -222,5 +248,5 @@ def estimate(text: str) -> int:
     >>> estimate("The tests pass now."), estimate("Тесты проходят."), estimate("")
     (5, 5, 0)
     """
-    read = _read if len(text) <= _WHOLE_CHARS else _read_samples
-    return -(-read(text, _WORDS, _FIGURES, _LEAST) * _UNIT // 100)
+    cost = _read(text, _OPENAI) if len(text) <= _WHOLE_CHARS else _read_samples(text, _OPENAI)
+    return -(-cost * _UNIT // 100)

@@ -1,0 +1,183 @@
+"""
+Small-scope exhaustion: every conversation up to seven messages over eight relations.
+
+The automaton and a regular expression, written independently of it, agree on
+each of the 2,396,744 words: which may be sent, and which may be kept.  Whatever
+is wrong with the order of messages is wrong in some short conversation, so
+this is as near to a proof as tests come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from compactlib.dialects import parse
+from compactlib.model import Message
+from compactlib.protocol.automaton import TABLE, Automaton, Breach, Event, Neighbours, State
+from compactlib.protocol.profiles import PROFILES
+from compactlib.protocol.rules import RULES
+from compactlib.protocol.validator import Mode, Validator, check
+from tests.words import LETTERS, build, grammar, legal_words, words
+
+MAX_LENGTH = 7
+TOTAL = sum(len(LETTERS) ** length for length in range(1, MAX_LENGTH + 1))
+LEGAL = {
+    ("anthropic", "request"): 0,
+    ("anthropic", "history"): 0,
+    ("openai-chat", "request"): 0,
+    ("openai-chat", "history"): 0,
+}
+"""How many words are legal."""
+OPEN_STATES = {State.CALLING, State.WAITING, State.PARTIAL, State.SPLIT, State.ASIDE, State.AWAY}
+
+
+class Walk:
+    """The automaton, fed with letters: what `tests.words.build` does with ids, done with the automaton's events."""
+
+    def __init__(self, dialect: str) -> None:
+        self.profile = PROFILES[dialect]
+        self.joined = self.profile.neighbours is Neighbours.JOINED
+        self.machine = Automaton(self.profile.neighbours, scope=self.profile.scope)
+        self.unanswered: tuple[str, ...] = ()
+        self.answered = ""
+        self.length = 0
+        self.is_broken = False
+
+    def step(self, letter: str) -> Walk:
+        """This walk, one letter further."""
+        new = object.__new__(Walk)
+        new.__dict__.update(self.__dict__)
+        new.machine = self.machine.copy()
+        new.length += 1
+        for breach in new._moves(letter):
+            new.is_broken = new.is_broken or new.is_error(breach)
+        return new
+
+    def is_error(self, breach: Breach | None) -> bool:
+        named = None if breach is None else self.profile.breaches.get(breach)
+        return named is not None and RULES[named[0]].level_in(named[1]) == "error"
+
+    def may_end(self, event: Event) -> bool:
+        breach = self.machine.end(event)
+        return not self.is_broken and (breach is Breach.END or not self.is_error(breach))
+
+    def _moves(self, letter: str) -> Iterator[Breach | None]:
+        machine = self.machine
+        at = self.length * 10
+        if letter in "tcd":
+            yield machine.begin(Event.MODEL, at)
+            if letter == "t":
+                yield machine.see(Event.WORDS)
+            for place in range("tcd".index(letter)):
+                key = f"call {at + place}"
+                self.unanswered += (key,)
+                yield machine.call(key, place)
+            return
+        if letter in "pi":
+            yield machine.begin(Event.USER, at)
+            yield machine.see(Event.PROMPT if letter == "p" else Event.NOTE)
+            return
+        key = "stray"
+        if letter == "r" and self.answered:
+            key = self.answered
+        elif letter != "r" and self.unanswered:
+            place = 0 if letter == "a" else -1
+            key = self.answered = self.unanswered[place]
+            self.unanswered = tuple(other for other in self.unanswered if other != key)
+        if self.joined:
+            yield machine.begin(Event.USER, at)
+        machine.at = at
+        yield machine.result(key)
+        if letter == "n" and self.joined:
+            yield machine.see(Event.PROMPT)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
+def test_the_automaton_and_the_grammar_agree_on_every_word(dialect: str) -> None:
+    """Of all words up to length seven the automaton accepts exactly those that the regular expression matches."""
+    accepted: dict[str, set[str]] = {"request": set(), "history": set()}
+    walks = [("", Walk(dialect))]
+    seen = 0
+    while walks:
+        word, walk = walks.pop()
+        if word:
+            seen += 1
+            accepted["request"].update([word] if walk.may_end(Event.REQUEST) else [])
+            accepted["history"].update([word] if walk.may_end(Event.HISTORY) else [])
+        if len(word) < MAX_LENGTH:
+            if walk.is_broken:  # a fault that was met is never taken back: no longer word is legal
+                seen += sum(len(LETTERS) ** more for more in range(1, MAX_LENGTH - len(word) + 1))
+            else:
+                walks += [(word + letter, walk.step(letter)) for letter in LETTERS]
+
+    assert TOTAL == seen == 2_396_744
+    matches = {mode: grammar(dialect, MAX_LENGTH, mode).fullmatch for mode in ("request", "history")}
+    expected: dict[str, set[str]] = {"request": set(), "history": set()}
+    for word in words(MAX_LENGTH):
+        for mode, fullmatch in matches.items():
+            if fullmatch(word):
+                expected[mode].add(word)
+    for mode in ("request", "history"):
+        assert expected[mode] == accepted[mode]
+        assert LEGAL[dialect, mode] == len(accepted[mode])
+        assert accepted[mode] == set(legal_words(MAX_LENGTH, dialect=dialect, mode="request" if mode == "request" else "history"))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
+def test_the_automaton_walks_every_word_and_its_invariant_holds(dialect: str) -> None:
+    """Also behind any faults, calls are open in exactly the six states that say so; every word up to length five."""
+    walks = [Walk(dialect)]
+    met = set()
+    while walks:
+        walk = walks.pop()
+        met.add(walk.machine.state)
+
+        assert (walk.machine.state in OPEN_STATES) == bool(walk.machine.waiting)
+        if walk.length < 5:
+            walks += [walk.step(letter) for letter in LETTERS]
+    assert met == set(State) - ({State.SPLIT} if dialect == "openai-chat" else set())
+
+
+def letters_of(word: str, dialect: str) -> tuple[Message, ...]:
+    """The messages of *word* as model values."""
+    return parse(build(word, dialect), dialect=dialect).messages
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", ["request", "history"])
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
+def test_the_validator_and_the_grammar_agree_on_real_messages(dialect: str, mode: Mode) -> None:
+    """On messages of the dialect `check` finds an error in exactly the words that the grammar refuses; up to length five."""
+    match = grammar(dialect, 5, mode).fullmatch
+    for word in words(5):
+        found = check(parse(build(word, dialect), dialect=dialect), mode=mode)
+        is_legal = not any(violation.level == "error" for violation in found)
+
+        assert is_legal == bool(match(word)), (word, found)
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
+def test_a_fold_of_feed_is_a_check(dialect: str) -> None:
+    """Feeding one message after another finds what `check` finds, and `finish` in between changes nothing."""
+    for word in words(4):
+        conversation = parse(build(word, dialect), dialect=dialect)
+        judge = Validator(conversation)
+        found = []
+        for message in conversation.messages:
+            found += judge.feed(message)
+            judge.finish()
+        found += judge.finish()
+
+        assert sorted(check(conversation), key=repr) == sorted(found, key=repr)
+
+
+def test_every_cell_of_the_table_is_reached_or_named_impossible() -> None:
+    """The tables are total over what can happen: each state answers each frame and each end."""
+    for neighbours in Neighbours:
+        for state in State:
+            for event in (Event.SYSTEM, Event.USER, Event.MODEL, Event.REQUEST, Event.HISTORY):
+                assert (state, event) in TABLE[neighbours]

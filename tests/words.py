@@ -1,0 +1,160 @@
+"""
+Conversations as words over eight letters, and all the legal ones up to a length.
+
+A letter is not a message but a *relation*: what a message is to those before
+it.  So a word stands for every conversation of that shape, whatever its ids
+and texts, and the words up to a length are all there is to say about order.
+
+=====  ==================================================================
+``p``  a prompt: the user's words
+``t``  the model's words
+``c``  the model makes one fresh call
+``d``  the model makes two fresh calls
+``a``  the result of the oldest call that has none yet; a stray if all have
+``n``  the result of the newest such call, and where the dialect can, the
+       user's words in the same message
+``r``  a second result for the call answered last; a stray if there is none
+``i``  a tool's picture, which travels as a user message
+=====  ==================================================================
+
+`legal_words` writes down the legal words from a grammar, without any
+validator; `build` turns a word into messages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from typing import Any, Literal, TypeAlias
+
+__all__ = ["LETTERS", "Mode", "build", "grammar", "legal_words", "words"]
+
+LETTERS = "ptcdanri"
+Mode: TypeAlias = Literal["request", "history"]
+_PICTURE = "iVBORw0KGgo="
+
+
+def words(max_length: int) -> Iterator[str]:
+    """Every word of one letter and more, shorter ones first."""
+    for length in range(1, max_length + 1):
+        for letters in product(LETTERS, repeat=length):
+            yield "".join(letters)
+
+
+@cache
+def _batches(dialect: str, max_length: int) -> tuple[str, ...]:
+    """Runs of calls as the dialect takes them for one batch: joined neighbours, or a single message."""
+    longest = max_length if dialect == "anthropic" else 1
+    return tuple(run for run in ("".join(letters) for n in range(1, longest + 1) for letters in product("cd", repeat=n)))
+
+
+def _size(batch: str) -> int:
+    return batch.count("c") + 2 * batch.count("d")
+
+
+def _answers(batch: str, dialect: str, count: int) -> str:
+    """The results of the first *count* calls of a batch, as a regular expression."""
+    if dialect == "openai-chat":
+        return "[an]" * count  # each a message of its own, in any order
+    return "a" * (count - 1) + "[an]" if count == _size(batch) else "a" * count  # words stand behind all results
+
+
+def grammar(dialect: str, max_length: int, mode: Mode = "request") -> re.Pattern[str]:
+    """
+    The language of legal words as a regular expression.
+
+    A conversation is words and pictures in any order, and batches that are
+    answered: the calls, then one result for each.  A stored history may end in
+    a batch that is not answered yet, with pictures behind what is.  The number
+    of open calls is bounded by the length of the word, so the language is
+    regular: each batch is written out with its results.
+    """
+    batches = [run for run in _batches(dialect, max_length) if len(run) <= max_length]
+    whole = [run + _answers(run, dialect, _size(run)) for run in batches if len(run) + _size(run) <= max_length]
+    partly = [f"{run}{_answers(run, dialect, count)}" for run in batches for count in range(_size(run))]
+    step = "|".join(["[pti]", *whole])
+    frontier = f"(?:{'|'.join(partly)})i*"
+    return re.compile(f"(?:{step})*(?:{frontier})?" if mode == "history" else f"(?:{step})+")
+
+
+def legal_words(max_length: int, *, dialect: str = "anthropic", mode: Mode = "request") -> Iterator[str]:
+    """
+    Every legal word of one letter and more, each once, in no particular order.
+
+    They are put together from their parts, so this is quick: ``tests`` compare
+    it with the regular expression on all words.
+    """
+    parts = ["p", "t", "i"]
+    tails = []
+    for run in _batches(dialect, max_length):
+        size = _size(run)
+        every = ["a" * (size - 1) + last for last in "an"]
+        if dialect == "openai-chat":
+            every = ["".join(answers) for answers in product("an", repeat=size)]
+        parts += [run + answers for answers in every]
+        tails += [run + answers[:count] for answers in {answers[:-1] for answers in every} for count in range(size)]
+    parts = [part for part in parts if len(part) <= max_length]
+    tails = sorted({tail for tail in tails if len(tail) <= max_length})
+    rest = [""]
+    while rest:
+        word = rest.pop()
+        if word:
+            yield word
+        rest += [word + part for part in parts if len(word) + len(part) <= max_length]
+        if mode == "history":
+            for tail in tails:
+                room = max_length - len(word) - len(tail)
+                yield from (word + tail + "i" * pictures for pictures in range(room + 1))
+
+
+def build(word: str, dialect: str = "anthropic") -> list[dict[str, Any]]:
+    """The messages of *word* in *dialect*, ready for `compactlib.parse`; one message a letter."""
+    waiting: list[str] = []
+    answered = ""
+    made = 0
+    messages = []
+    for place, letter in enumerate(word):
+        if letter in "cd":
+            ids = [f"call_{made + n}" for n in range(2 if letter == "d" else 1)]
+            made += len(ids)
+            waiting += ids
+            messages.append(_calls(ids, dialect))
+        elif letter in "anr":
+            key = f"stray_{place}"
+            if letter == "r" and answered:
+                key = answered
+            elif letter != "r" and waiting:
+                key = answered = waiting.pop(0 if letter == "a" else -1)
+            messages.append(_result(key, f"output {place}", dialect, beside=f"words {place}" if letter == "n" else ""))
+        elif letter == "i":
+            messages.append(_picture(dialect))
+        else:
+            messages.append({"role": "user" if letter == "p" else "assistant", "content": f"words {place}"})
+    return messages
+
+
+def _calls(ids: list[str], dialect: str) -> dict[str, Any]:
+    arguments = {"path": "a.txt"}
+    if dialect == "anthropic":
+        return {"role": "assistant", "content": [{"type": "tool_use", "id": key, "name": "read", "input": arguments} for key in ids]}
+    calls = [{"id": key, "type": "function", "function": {"name": "read", "arguments": json.dumps(arguments)}} for key in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def _result(key: str, text: str, dialect: str, *, beside: str = "") -> dict[str, Any]:
+    if dialect == "anthropic":
+        words = [{"type": "text", "text": beside}] if beside else []
+        return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": key, "content": text}, *words]}
+    return {"role": "tool", "tool_call_id": key, "content": text}
+
+
+def _picture(dialect: str) -> dict[str, Any]:
+    if dialect == "anthropic":
+        source = {"type": "base64", "media_type": "image/png", "data": _PICTURE}
+        return {"role": "user", "content": [{"type": "image", "source": source}]}
+    marker = {"type": "text", "text": "Attached image(s) from tool result:"}
+    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PICTURE}"}}
+    return {"role": "user", "content": [marker, picture]}
