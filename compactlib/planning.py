@@ -32,7 +32,7 @@ from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Re
 from .outcomes import Part
 from .protocol.profiles import profile_named
 from .summaries.head import read_earlier, read_summary, user_message, write_earlier
-from .summaries.rendering import argument_text
+from .summaries.transcript import argument_text
 from .tokens import Memo
 from .turns import Division, Kind, divide, origins
 

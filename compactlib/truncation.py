@@ -32,7 +32,7 @@ What it costs
 
 What is not here
     What a marker looks like and when one is believed (`markers`), what makes a
-    line notable (`signals`), storing the original (the caller does that first,
+    line notable (`signals`), where JSON has its values (`jsontext`), storing the original (the caller does that first,
     law L10, and passes the reference).  Never put a truncated text into the
     arguments of a tool call (law L11).
 """
@@ -40,26 +40,25 @@ What is not here
 from __future__ import annotations
 
 import functools
-import json
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from attrs import evolve, frozen
 
 from .errors import PolicyError
+from .jsontext import Values, find_containers, run_to_omit
 from .markers import BRIEF, CLOSING, FULL, NUMBERED_LIMIT_LINES, REFERENCE, Issued, Marker, read_marker, write_marker
 from .signals import Signal, choose_signals, find_signals
 from .text import ceiling, count_newlines, floor, head_of_lines, tail_of_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 __all__ = ["Issued", "Marker", "Truncated", "read_marker", "truncate"]
 
 _SIGNAL_DEFAULT_LINES: Final = 8
 _SIGNAL_DEFAULT_CHARS: Final = 1 << 16  # texts up to here are searched for notable lines without being asked to
 _EXPLAIN_CHARS: Final = 2_000  # from this room on the marker explains itself at length
-_JSON_DEPTH: Final = 200
 _TRIES: Final = 12
 _CLOSE_ENOUGH: Final = 0.98  # of a limit that can only be met by trying
 _JSON_SHARE: Final = 0.5  # of the limit; "auto" takes the text form if whole values fill less
@@ -99,85 +98,6 @@ class Truncated:
     def truncated(self) -> bool:
         """Whether anything of the original is not shown."""
         return self.omitted_chars > 0
-
-
-# --- JSON --------------------------------------------------------------------
-
-_Container: TypeAlias = list[tuple[int, int]]
-"""The values of an array or object, as ranges of the text."""
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(name)  # NaN and the infinities are not JSON
-
-
-@functools.cache
-def _json_pattern() -> re.Pattern[str]:
-    """The tokens of valid JSON, a container of at most three levels being one.  Possessive, so linear."""
-    string = r'"(?:[^"\\]++|\\.)*+"'
-    container = string
-    for _ in range(3):
-        container = rf"""[{{\[](?:[^][{{}}"]++|{string}|{container})*+[}}\]]"""
-    return re.compile(rf"""{container}|{string}|[][{{}},:]|[^][{{}},:"\s]++""")
-
-
-def _json_tokens(text: str, least: int) -> Iterator[tuple[int, int]]:
-    """The tokens of valid JSON as ranges; containers of few levels and less than *least* characters are tokens."""
-    pattern = _json_pattern()
-    token = pattern.search(text)
-    while token is not None:
-        at, after = token.span()
-        if after - at >= least and text[at] in "[{":
-            after = at + 1  # the bracket alone
-        yield at, after
-        token = pattern.search(text, after)
-
-
-def _json_containers(text: str, least: int) -> list[_Container]:
-    """The arrays and objects of *text* that take up at least *least* characters; none if it is not JSON."""
-    try:
-        json.loads(text, parse_int=float, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return []
-    containers: list[_Container] = []
-    open_: list[tuple[int, bool, _Container]] = []  # where each began, whether it is an object, its values so far
-    is_key = False
-    for at, after in _json_tokens(text, least):
-        char = text[at]
-        if char in "[{" and after - at == 1:
-            open_.append((at, char == "{", []))
-            if len(open_) > _JSON_DEPTH:
-                return []
-            is_key = char == "{"
-        elif char in "]}":
-            start, _, values = open_.pop()
-            if values and after - start >= least:
-                containers.append(values)
-            if open_:
-                open_[-1][2].append((start, after))
-        elif char in ",:":
-            is_key = char == "," and open_[-1][1]
-        elif open_ and not is_key:
-            open_[-1][2].append((at, after))
-    return containers
-
-
-def _json_gap(values: _Container, total: int, room: int, head_stop: int, tail_start: int) -> tuple[int, int] | None:
-    """
-    The run of *values* to leave out so that at most *room* of *total* characters remain, as a range.
-
-    The run begins at or before *head_stop* and ends at or after *tail_start*.
-    The end of the text is served first.
-    """
-    starts = [start for start, _ in values if start <= head_stop]
-    stops = [stop for _, stop in values if stop >= tail_start]
-    if not starts or not stops or starts[0] + total - stops[-1] > room:
-        return None
-    share = max(room - room // 2, room - starts[-1])
-    tail = next((stop for stop in stops if total - stop <= min(share, room - starts[0])), stops[-1])
-    head = max((start for start in starts if start < tail and start + total - tail <= room), default=starts[0])
-    tail = next((stop for stop in stops if stop > head and head + total - stop <= room), tail)
-    return head, tail
 
 
 # --- Excerpts ----------------------------------------------------------------
@@ -338,9 +258,9 @@ class _Excerpts:
         return evolve(made, text="".join(parts))
 
     @functools.cached_property
-    def containers(self) -> list[_Container]:
+    def containers(self) -> list[Values]:
         """The arrays and objects of the text, if it is JSON, that are large enough to leave something out of."""
-        return _json_containers(self.text, max(self.end - self.room, 2))
+        return find_containers(self.text, least_chars=self.end - self.room)
 
     def in_json(self, room: int) -> Truncated | None:
         """The excerpt of at most *room* characters that is valid JSON, ``None`` where there is none."""
@@ -350,7 +270,7 @@ class _Excerpts:
         for values in self.containers:
             last_head = values[0][0] if self.keep == "tail" else head_stop
             first_tail = values[-1][1] if self.keep == "head" else tail_start
-            gap = _json_gap(values, self.end, room, last_head, first_tail)
+            gap = run_to_omit(values, head_stop=last_head, tail_start=first_tail, end=self.end, room_chars=room)
             if gap is not None:
                 gaps.append(gap)
         if not gaps:

@@ -147,6 +147,19 @@ def test_the_quotation_is_carried_from_summary_to_summary() -> None:
     assert f"{FIRST_PROMPT}\n> the very first" == found.body("goal")
 
 
+def test_a_quotation_is_shortened_again_only_where_it_must() -> None:
+    """Twice its share is tolerated, so that ceilings may vary; a much smaller window is another matter."""
+    item = quotation("the beginning " + "filler " * 900 + "the end", 400, estimate)
+    before = parse_sections(f"## Goal\n{item}", FULL)
+
+    kept, shorter = (with_first_prompt(sections(), before, "", ceiling, estimate).body("goal") for ceiling in (1_700, 800))
+
+    assert kept == item
+    assert len(shorter) < len(item) // 2
+    assert "> the beginning" in shorter
+    assert shorter.endswith("the end")
+
+
 def test_a_long_prompt_is_quoted_by_head_and_tail() -> None:
     """At most 500 tokens, and an eighth of the ceiling."""
     prompt = "the beginning " + "filler " * 5_000 + "the end"

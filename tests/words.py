@@ -26,7 +26,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
@@ -44,40 +43,25 @@ def words(max_length: int) -> Iterator[str]:
             yield "".join(letters)
 
 
-@cache
-def _batches(dialect: str, max_length: int) -> tuple[str, ...]:
-    """Runs of calls as the dialect takes them for one batch: joined neighbours, or a single message."""
-    longest = max_length if dialect == "anthropic" else 1
-    return tuple(run for run in ("".join(letters) for n in range(1, longest + 1) for letters in product("cd", repeat=n)))
-
-
-def _size(batch: str) -> int:
-    return batch.count("c") + 2 * batch.count("d")
-
-
-def _answers(batch: str, dialect: str, count: int) -> str:
-    """The results of the first *count* calls of a batch, as a regular expression."""
-    if dialect == "openai-chat":
-        return "[an]" * count  # each a message of its own, in any order
-    return "a" * (count - 1) + "[an]" if count == _size(batch) else "a" * count  # words stand behind all results
-
-
 def grammar(dialect: str, max_length: int, mode: Mode = "request") -> re.Pattern[str]:
     """
     The language of legal words as a regular expression.
 
     A conversation is words and pictures in any order, and batches that are
-    answered: the calls, then one result for each.  A stored history may end in
-    a batch that is not answered yet, with pictures behind what is.  The number
-    of open calls is bounded by the length of the word, so the language is
-    regular: each batch is written out with its results.
+    answered: calls, then one result for each.  A stored history may end in a
+    batch that is not answered yet, with pictures behind what is.  Where
+    neighbours are joined a batch may be any run of calls; that nests as
+    brackets do, and as deep as half the word is long.  Words beside a result
+    stand behind it, so there they may be only beside the last.
     """
-    batches = [run for run in _batches(dialect, max_length) if len(run) <= max_length]
-    whole = [run + _answers(run, dialect, _size(run)) for run in batches if len(run) + _size(run) <= max_length]
-    partly = [f"{run}{_answers(run, dialect, count)}" for run in batches for count in range(_size(run))]
-    step = "|".join(["[pti]", *whole])
-    frontier = f"(?:{'|'.join(partly)})i*"
-    return re.compile(f"(?:{step})*(?:{frontier})?" if mode == "history" else f"(?:{step})+")
+    if dialect == "openai-chat":
+        batch, frontier = "c[an]|d[an][an]", "c|d[an]?"
+    else:
+        inside = ""
+        for _ in range(max_length // 2):
+            inside = f"(?:c{inside}a|d{inside}aa)?"
+        batch, frontier = f"c{inside}[an]|d{inside}a[an]", f"[cd]+{inside}|[cd]*d{inside}a"
+    return re.compile(f"(?:[pti]|{batch})*(?:(?:{frontier})i*)?" if mode == "history" else f"(?:[pti]|{batch})+")
 
 
 def legal_words(max_length: int, *, dialect: str = "anthropic", mode: Mode = "request") -> Iterator[str]:
@@ -87,27 +71,28 @@ def legal_words(max_length: int, *, dialect: str = "anthropic", mode: Mode = "re
     They are put together from their parts, so this is quick: ``tests`` compare
     it with the regular expression on all words.
     """
-    parts = ["p", "t", "i"]
-    tails = []
-    for run in _batches(dialect, max_length):
-        size = _size(run)
-        every = ["a" * (size - 1) + last for last in "an"]
-        if dialect == "openai-chat":
-            every = ["".join(answers) for answers in product("an", repeat=size)]
-        parts += [run + answers for answers in every]
-        tails += [run + answers[:count] for answers in {answers[:-1] for answers in every} for count in range(size)]
-    parts = [part for part in parts if len(part) <= max_length]
-    tails = sorted({tail for tail in tails if len(tail) <= max_length})
-    rest = [""]
-    while rest:
-        word = rest.pop()
-        if word:
-            yield word
-        rest += [word + part for part in parts if len(word) + len(part) <= max_length]
+    whole: list[str] = ["p", "t", "i"]
+    partly: set[str] = set()
+    for length in range(1, max_length + 1):
+        for run in map("".join, product("cd", repeat=length)):
+            size = len(run) + run.count("d")
+            if dialect == "openai-chat":
+                if length > 1:
+                    continue
+                answers = ["".join(letters) for letters in product("an", repeat=size)]
+            else:
+                answers = ["a" * (size - 1) + last for last in "an"]
+            whole += [run + answer for answer in answers if length + size <= max_length]
+            partly.update(run + answer[:count] for answer in answers for count in range(size) if length + count <= max_length)
+    heads = [""]
+    while heads:
+        head = heads.pop()
+        if head:
+            yield head
+        heads += [head + part for part in whole if len(head) + len(part) <= max_length]
         if mode == "history":
-            for tail in tails:
-                room = max_length - len(word) - len(tail)
-                yield from (word + tail + "i" * pictures for pictures in range(room + 1))
+            for tail in partly:
+                yield from (head + tail + "i" * pictures for pictures in range(max_length - len(head) - len(tail) + 1))
 
 
 def build(word: str, dialect: str = "anthropic") -> list[dict[str, Any]]:

@@ -120,11 +120,9 @@ def _parse_block(raw: Json, take: Take) -> Block:
     if len(raw) != 1:
         value = take(raw)
         return Opaque(next(iter(value), ""), value)
+    if "text" in raw:
+        return Text(string(raw, "text"), _TEXT)
     [(member, value)] = raw.items()
-    if member == "text":
-        if value.__class__ is not str:
-            raise ShapeError(".text", f"text is a string, not {kind_of(value)}")
-        return Text(value, _TEXT)
     read = _READERS.get(member)
     if read is None:
         return Opaque(member, take(raw))
@@ -159,7 +157,7 @@ def _parse_result(raw: dict[str, Json], take: Take) -> Result:
 
 def _parse_nested(raw: Json, take: Take) -> Block:
     """A block inside a result: words and media are understood, all else is opaque, so nesting ends here."""
-    if raw.__class__ is dict and len(raw) == 1:
+    if raw.__class__ is dict and len(raw) == 1 and "text" not in raw:
         [member] = raw
         if member == "json":
             return spell(take(raw["json"]), "json")

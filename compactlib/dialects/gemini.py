@@ -60,13 +60,13 @@ FUSE: Final = "yes"
 _ROLES: Final[dict[str, Role]] = {"": "user", "user": "user", "model": "model", "function": "tool"}
 _MESSAGE_KEYS: Final = frozenset({"role", "parts"})
 _SIGNATURES: Final = ("thoughtSignature", "thought_signature")
-_CALLS: Final = {  # the wire's word for a call -> the key of its arguments
-    "functionCall": "args",
-    "function_call": "args",
-    "executableCode": "code",
-    "executable_code": "code",
-    "toolCall": "args",
-    "tool_call": "args",
+_CALLS: Final = {  # the wire's word for a call -> the key of its arguments, and the keys that the model has words for
+    "functionCall": ("args", frozenset({"id", "name", "args"})),
+    "function_call": ("args", frozenset({"id", "name", "args"})),
+    "executableCode": ("code", frozenset({"id", "code"})),
+    "executable_code": ("code", frozenset({"id", "code"})),
+    "toolCall": ("args", frozenset({"id", "args"})),
+    "tool_call": ("args", frozenset({"id", "args"})),
 }
 _RESULTS: Final = {  # the wire's word for a result -> the key of what came out
     "functionResponse": "response",
@@ -76,8 +76,11 @@ _RESULTS: Final = {  # the wire's word for a result -> the key of what came out
     "toolResponse": "response",
     "tool_response": "response",
 }
+_BY_ID: Final = {word: frozenset({"id", key, "parts"}) for word, key in _RESULTS.items()}
+_BY_NAME: Final = {word: frozenset({"name", key, "parts"}) for word, key in _RESULTS.items()}
 _MEDIA: Final = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
 _DATA: Final = frozenset({"text", *_CALLS, *_RESULTS, *_MEDIA})
+_NOTHING: Final[frozenset[str]] = frozenset()
 _KINDS: Final = {"image": "image", "audio": "audio", "video": "video", "application": "document", "text": "document"}
 _TEXT: Final = wire("text", ("text",))
 _STRING: Final = wire("string")
@@ -172,6 +175,9 @@ def _parse_parts(raw: list[Json], take: Take) -> tuple[Block, ...]:
 def _parse_part(raw: Json, take: Take) -> Block:
     if raw.__class__ is not dict:
         raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
+    text = raw.get("text")
+    if text.__class__ is str and len(raw) == 1:  # as most parts are
+        return Text(text, _TEXT)
     for word, value in raw.items():
         if word in _DATA and value is not None:
             break
@@ -180,9 +186,7 @@ def _parse_part(raw: Json, take: Take) -> Block:
     if word == "text":
         if raw.get("thought") is True:
             return _parse_thought(raw, word, take)
-        if value.__class__ is not str:
-            raise ShapeError(".text", f"text is a string, not {kind_of(value)}")
-        return Text(value, _TEXT if len(raw) == 1 else shape_of(raw, word, {word}, take))
+        return Text(string(raw, word), shape_of(raw, word, {word}, take))
     if value.__class__ is not dict:
         raise ShapeError(f".{word}", f"{word} is an object, not {kind_of(value)}")
     try:
@@ -221,39 +225,48 @@ def _parse_media(raw: dict[str, Json], word: str, value: dict[str, Json], take: 
     )
 
 
-def _key_of(value: dict[str, Json]) -> tuple[str, str, set[str]]:
-    """What a call or a response pairs by, its name, and which of the two the wire has."""
-    known = {key for key in ("id", "name") if value.get(key)}
-    for key in known:
-        string(value, key)
-    name = value["name"] if "name" in known else ""
-    return value["id"] if "id" in known else name, name, known
+def _named(value: dict[str, Json], key: str) -> str:
+    """The string under *key*, empty where it is null or absent."""
+    return "" if value.get(key) is None else string(value, key)
 
 
 def _parse_call(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Call:
-    key = _CALLS[word]
-    call_id, name, known = _key_of(value)
-    known.add(key)
-    return Call(call_id, name or word, take(value.get(key)), shape_of_nested(raw, word, set(), known, take))
+    key, known = _CALLS[word]
+    call_id, name = value.get("id"), value.get("name")
+    if call_id.__class__ is not str or name.__class__ is not str or not call_id:
+        call_id, name = _named(value, "id"), _named(value, "name")
+        known -= {word for word in ("id", "name") if value.get(word) is None} | ({"id"} if not call_id else _NOTHING)
+    if "name" not in known:
+        name = name or word
+    shape = shape_of_nested(raw, word, _NOTHING, known, take)
+    return Call(call_id or name, name, take(value.get(key)), shape)
 
 
 def _parse_result(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Result:
     key = _RESULTS[word]
-    call_id, _, known = _key_of(value)
-    known.discard("name" if "id" in known else "id")  # what it does not pair by is residue
-    blocks: list[Block] = []
     answer, media = value.get(key), value.get("parts")
-    if answer is not None:
-        known.add(key)
-        blocks.append(_words_of(answer, take))
-    if media.__class__ is list:
-        known.add("parts")
-        for place, part in enumerate(media):
-            try:
-                blocks.append(_parse_nested(part, take))
-            except ShapeError as error:
-                raise ShapeError(f".parts[{place}]{error.path}", error.problem) from None
-    return Result(call_id, tuple(blocks), shape_of_nested(raw, word, set(), known, take))
+    call_id = _named(value, "id")
+    known = _BY_ID[word]
+    if not call_id:
+        call_id, known = _named(value, "name"), _BY_NAME[word]
+    if None in value.values():
+        known -= {key for key in known if value.get(key) is None}
+    blocks: list[Block] = [] if answer is None else [_words_of(answer, take)]
+    if media is not None:
+        blocks += _parse_media_parts(media, take)
+    return Result(call_id, tuple(blocks), shape_of_nested(raw, word, _NOTHING, known, take))
+
+
+def _parse_media_parts(raw: Json, take: Take) -> list[Block]:
+    if raw.__class__ is not list:
+        raise ShapeError(".parts", f"parts is a list of parts, not {kind_of(raw)}")
+    made: list[Block] = []
+    for place, part in enumerate(raw):
+        try:
+            made.append(_parse_nested(part, take))
+        except ShapeError as error:
+            raise ShapeError(f".parts[{place}]{error.path}", error.problem) from None
+    return made
 
 
 def _parse_nested(raw: Json, take: Take) -> Block:
@@ -295,7 +308,7 @@ def _render_part(block: Block, give: Take) -> Json:
     if isinstance(block, Text):
         return {"text": block.text} if block.wire == _NEUTRAL else write(block.wire, {"text": block.text}, give)
     if isinstance(block, Call):
-        inside = {"id": block.id, "name": block.name, _CALLS[block.wire.tag]: give(block.arguments)}
+        inside = {"id": block.id, "name": block.name, _CALLS[block.wire.tag][0]: give(block.arguments)}
         return write_nested(block.wire, {}, inside, give)
     if isinstance(block, Result):
         key = _RESULTS[block.wire.tag]

@@ -125,7 +125,10 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             if item.__class__ is not dict:
                 raise ShapeError("", f"an item is an object, not {kind_of(item)}")
             kind = item.get("type")
-            if kind is None or kind == "message":
+            content = item.get("content")
+            if content.__class__ is str and len(item) == 2 and (role := item.get("role")).__class__ is str:
+                append(Message(_ROLES.get(role, "other"), content, wire(role, tuple(item), "string")))  # the plainest shape
+            elif kind is None or kind == "message":
                 append(_parse_message(item, kind, take))
             elif kind.__class__ is not str:
                 raise ShapeError(".type", f"an item's type is a string, not {kind_of(kind)}")

@@ -88,8 +88,7 @@ def shape_of(raw: dict[str, Json], tag: str, known: Set[str], take: Take, form: 
     keys = tuple(raw)
     if raw.keys() <= known:
         return wire(tag, keys, form)
-    rest = tuple((key, take(value)) for key, value in raw.items() if key not in known)
-    return Wire(tag, keys, rest, form)
+    return Wire(tag, keys, tuple([(key, take(value)) for key, value in raw.items() if key not in known]), form)
 
 
 def write(shape: Wire, known: dict[str, Json], give: Take) -> dict[str, Json]:
@@ -115,12 +114,15 @@ def shape_of_nested(raw: dict[str, Json], tag: str, known: Set[str], known_insid
     (('y', 2), ('call', {'x': 1}))
     """
     inner: dict[str, Json] = raw[tag]
-    keys, form = (*raw, *inner), "" if len(raw) == 1 else str(len(raw))
-    rest = tuple((key, take(value)) for key, value in raw.items() if key not in known and key != tag)
-    beneath = {key: take(value) for key, value in inner.items() if key not in known_inside}
-    if beneath:
-        rest = (*rest, (tag, beneath))
-    return Wire(tag, keys, rest, form) if rest else wire(tag, keys, form)
+    rest: list[tuple[str, Json]] = []
+    form = ""
+    if len(raw) > 1:
+        form = str(len(raw))
+        rest = [(key, take(value)) for key, value in raw.items() if key not in known and key != tag]
+    if not inner.keys() <= known_inside:
+        rest.append((tag, {key: take(value) for key, value in inner.items() if key not in known_inside}))
+    keys = (*raw, *inner)
+    return Wire(tag, keys, tuple(rest), form) if rest else wire(tag, keys, form)
 
 
 def write_nested(shape: Wire, known: dict[str, Json], known_inside: dict[str, Json], give: Take) -> dict[str, Json]:

@@ -57,7 +57,7 @@ from .cues import (
     sentences,
     shortened,
 )
-from .provenance import FIRST_PROMPT, LATEST_PROMPT, quotation
+from .provenance import FIRST_PROMPT, LATEST_PROMPT, carried_quotation, quotation
 from .rendering import SummaryRequest
 from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections
 from .transcript import calls_by_result, stated_origins
@@ -421,16 +421,17 @@ def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, before:
 def _goal(evidence: _Evidence, request: SummaryRequest, before: Sections, counter: Counter) -> list[_Finding]:
     """The first prompt, quoted, and the beginning of the latest."""
     prompts = evidence.prompts
-    first = next((item for item in before.items("goal") if item.startswith(FIRST_PROMPT)), "")
+    limit_tokens = request.max_tokens // 6
+    first = carried_quotation(before, limit_tokens, counter)
     latest = prompts[-1] if prompts and (first or len(prompts) > 1) else ""
     if not first and prompts:
-        first = quotation(prompts[0], request.max_tokens // 6, counter)
+        first = quotation(prompts[0], limit_tokens, counter)
     goal = [_Finding("goal", first, 0, -_LONG_AGO)] if first else []
     openings = [(f"{LATEST_PROMPT} ", latest)]
     if not first and prompts:  # no room for both its ends and a marker
         openings.insert(0, ("", prompts[0]))
     for label, prompt in openings:
-        left = request.max_tokens // 6
+        left = limit_tokens
         for sentence in islice(sentences(prompt), 3):
             text = f"- {label}{sentence}"
             left -= counter(text + "\n")

@@ -50,6 +50,7 @@ from .transcript import calls_by_result, label, stated_origins
 __all__ = [
     "FIRST_PROMPT",
     "LATEST_PROMPT",
+    "carried_quotation",
     "core",
     "folded",
     "quotation",
@@ -232,16 +233,28 @@ def with_first_prompt(
 
     Args:
         sections: of a reply.
-        before: of the previous summary; its quotation is carried on unchanged.
+        before: of the previous summary, whose quotation is carried on.
         prompt: the first prompt, used where there is none to carry on.
         ceiling_tokens: the largest body that is taken; an eighth of it is for this.
         counter: counts tokens.
     """
-    found = next((item for item in before.items("goal") if item.startswith(FIRST_PROMPT)), "")
-    found = found or quotation(prompt, ceiling_tokens // 8, counter)
+    limit_tokens = ceiling_tokens // 8
+    found = carried_quotation(before, limit_tokens, counter) or quotation(prompt, limit_tokens, counter)
     if not found:
         return sections
     return sections.with_items("goal", [found, *(item for item in sections.items("goal") if not item.startswith(FIRST_PROMPT))])
+
+
+def carried_quotation(before: Sections, limit_tokens: int, counter: Counter) -> str:
+    """
+    The quotation of the first prompt in a previous summary, ``""`` if there is none.
+
+    It stays as it is unless it takes more than twice its share, as after a
+    change to a smaller window: shortening what was shortened is a last resort.
+    """
+    found = next((item for item in before.items("goal") if item.startswith(FIRST_PROMPT)), "")
+    text = "\n".join(line[2:] for line in found.split("\n")[1:])
+    return found if counter(text) <= 2 * limit_tokens else quotation(text, limit_tokens, counter)
 
 
 def quotation(prompt: str, limit_tokens: int, counter: Counter) -> str:

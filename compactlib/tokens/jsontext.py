@@ -50,36 +50,39 @@ def json_text(value: Json) -> str:
         return "".join(_written(value))
 
 
+_VALUE: Final = 0
+_PIECE: Final = 1
+_CLOSE: Final = 2
+
+
 def _written(value: Json) -> Iterator[str]:
-    """The pieces of the text.  The stack holds what is still to be written: pieces, and containers with their place."""
-    open_containers: set[int] = set()
-    stack: list[tuple[str, Json, Iterator[Json]] | Json] = []
-    current: Json = value
-    while True:
-        if current.__class__ in (dict, list, tuple) and id(current) not in open_containers:
-            open_containers.add(id(current))
-            yield "{" if current.__class__ is dict else "["
-            stack.append((current, iter(list(current.items()) if current.__class__ is dict else current), ""))
+    """The pieces of the text.  The stack holds what is still to come: values, finished pieces, containers to be left."""
+    inside: set[int] = set()
+    stack: list[tuple[int, Json]] = [(_VALUE, value)]
+    while stack:
+        sort, item = stack.pop()
+        if sort == _PIECE:
+            yield item
+        elif sort == _CLOSE:
+            inside.discard(item)
+        elif item.__class__ not in (dict, list, tuple):
+            yield _scalar(item)
+        elif id(item) in inside:
+            yield "null"
         else:
-            yield _scalar(current) if current.__class__ not in (dict, list, tuple) else "null"
-        while stack:
-            container, rest, comma = stack.pop()
-            for item in rest:
-                stack.append((container, rest, ", "))
-                yield comma
-                if container.__class__ is dict:
-                    key, current = item
-                    yield _encode(key if key.__class__ is str else _scalar(key)) + ": "
-                else:
-                    current = item
-                break
+            inside.add(id(item))
+            stack.append((_CLOSE, id(item)))
+            if item.__class__ is dict:
+                entries = [(f"{_scalar(key if key.__class__ is str else json_text(key))}: ", held) for key, held in item.items()]
+                yield "{"
+                stack.append((_PIECE, "}"))
             else:
-                open_containers.discard(id(container))
-                yield "}" if container.__class__ is dict else "]"
-                continue
-            break
-        else:
-            return
+                entries = [("", held) for held in item]
+                yield "["
+                stack.append((_PIECE, "]"))
+            for place in range(len(entries) - 1, -1, -1):
+                lead, held = entries[place]
+                stack += ((_VALUE, held), (_PIECE, f", {lead}" if place else lead))
 
 
 def _scalar(value: Json) -> str:

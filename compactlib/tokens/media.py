@@ -39,6 +39,7 @@ from attrs import frozen
 
 from ..model import Media
 from .estimator import Counter
+from .jsontext import json_text
 
 __all__ = ["MediaSize", "media_size", "pixel_size"]
 
@@ -56,7 +57,13 @@ _RATES: Final[Mapping[str, tuple[int, int]]] = {
 }
 """For each kind: bytes of a page or a second, and its tokens."""
 
-_UNSEEN: Final[Mapping[str, int]] = {"image": _LARGEST_PICTURE_TOKENS, "document": 4_500, "file": 4_500, "audio": 1_920, "video": 15_780}
+_UNSEEN: Final[Mapping[str, int]] = {
+    "image": _LARGEST_PICTURE_TOKENS,
+    "document": 2 * _PAGE_TOKENS,
+    "file": 2 * _PAGE_TOKENS,
+    "audio": 60 * 32,
+    "video": 60 * 263,
+}
 """When not even bytes are there: a large picture, two pages, a minute."""
 
 
@@ -85,6 +92,8 @@ def media_size(media: Media, counter: Counter) -> MediaSize:
     """
     data = media.data
     if data is None:
+        if isinstance(media.source, dict) and media.source.get("type") == "content":  # a document made of blocks
+            return MediaSize(max(counter(json_text(media.source)), 1), is_known=True)
         return MediaSize(_UNSEEN.get(media.kind, _LARGEST_PICTURE_TOKENS), is_known=False)
     if media.kind == "image":
         size = pixel_size(data)

@@ -1,0 +1,191 @@
+"""
+A conversation while it is being repaired.
+
+What this is
+    `Draft`, the working copy that the passes of `repair` share, `Fix`, what a
+    pass says that it did, and the few ways in which a message is made anew.
+
+Rules it obeys
+    * Law L19.  Nothing that was passed in is changed; what no pass touched
+      stays the very object that it was.
+    * Law L5.  A model message of the current turn that holds reasoning is
+      *sealed*, and no pass may edit it.  Which messages these are is settled
+      before the first pass, so that no repair can unseal one.
+
+How it works
+    The draft numbers messages as the wire does, like the validator's findings:
+    the fused head of a compacted conversation is one message here, and falls
+    apart again at the end if nothing touched it.
+
+What is not here
+    The passes: `batches`, `renaming`, `mending`, and `repair` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from attrs import evolve, frozen
+
+from ..model import Block, Call, Conversation, Message, Opaque, Origin, Reasoning, Text, Wire, wire
+from ..turns import divide
+from .profiles import Profile
+from .reader import Mode
+from .validator import check
+from .violation import Violation
+
+__all__ = ["Draft", "Fix", "Piece", "Slot", "pieces_of", "rebuilt", "spoken", "with_key", "without_key"]
+
+_SEALED_KINDS: Final = frozenset({"compaction", "fallback"})
+
+
+@frozen
+class Fix:
+    """
+    One thing that was done.
+
+    Attributes:
+        name: one of the names that `repair` lists.
+        rule: the rule that was broken, such as ``A-PAIR-01``.
+        index: the message it was done to, as the wire of the *input* numbers
+            it; ``None`` where there was no message.
+        call_ids: the ids of the calls concerned, as they were.
+        message: what was done, in one sentence.
+    """
+
+    name: str
+    rule: str
+    index: int | None
+    call_ids: tuple[str, ...]
+    message: str
+
+
+Slot: TypeAlias = tuple[Message, "int | None"]
+"""A message, and the index of the input's message that it is, or that it belongs to."""
+
+Piece: TypeAlias = tuple[Block, "Origin | None"]
+"""A block and its origin, as far as it was stated."""
+
+
+class Draft:
+    """
+    The working copy.
+
+    Attributes:
+        profile: how the provider wants it.
+        mode: as what it is to be valid.
+        slots: the messages.
+        fixes: what was done so far.
+    """
+
+    __slots__ = ("_fused", "_input", "_sealed", "fixes", "mode", "profile", "slots")
+
+    def __init__(self, conversation: Conversation, profile: Profile, mode: Mode) -> None:
+        self._input: Final = conversation
+        self.profile: Final = profile
+        self.mode: Final[Mode] = mode
+        self.fixes: list[Fix] = []
+        messages = conversation.messages
+        current = divide(conversation).current_turn
+        self._sealed: Final = {id(message) for message in messages[current:] if message.role == "model" and _has_seal(message)}
+        start, stop = conversation.fused
+        self._fused: Final = _one(messages[start:stop]) if stop - start > 1 else None
+        if self._fused is not None:
+            messages = (*messages[:start], self._fused, *messages[stop:])
+        self.slots: list[Slot] = [(message, index) for index, message in enumerate(messages)]
+
+    def is_sealed(self, message: Message) -> bool:
+        """Whether law L5 forbids to edit it."""
+        return id(message) in self._sealed
+
+    def errors(self) -> tuple[Violation, ...]:
+        """What the provider would refuse as it stands now."""
+        found = check(self.conversation, mode=self.mode, profile=self.profile)
+        return tuple(violation for violation in found if violation.level == "error")
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation as it stands now, the input itself if nothing was done."""
+        if not self.fixes:
+            return self._input
+        messages = [message for message, _source in self.slots]
+        fused = (0, 0)
+        for at, message in enumerate(messages if self._fused is not None else ()):
+            if message is self._fused:
+                start, stop = self._input.fused
+                messages[at : at + 1] = self._input.messages[start:stop]
+                fused = (at, at + stop - start)
+                break
+        return evolve(self._input, messages=tuple(messages), fused=fused, settled=0)
+
+    def say(self, name: str, rule: str, source: int | None, message: str, ids: Iterable[str] = ()) -> None:
+        """Note what was done."""
+        self.fixes.append(Fix(name, rule, source, tuple(ids), message))
+
+
+def _has_seal(message: Message) -> bool:
+    return any(
+        isinstance(block, Reasoning) or (isinstance(block, Opaque) and block.kind in _SEALED_KINDS) for block in message.blocks
+    )
+
+
+def _one(messages: Sequence[Message]) -> Message:
+    """The one message that these are on the wire."""
+    first = messages[0]
+    return rebuilt(evolve(first, content=()), [piece for message in messages for piece in pieces_of(message)])
+
+
+# -- making messages ---------------------------------------------------------------------------------------------------
+
+
+def pieces_of(message: Message) -> list[Piece]:
+    """The blocks of a message, each with its origin."""
+    origin = message.origin
+    blocks = message.blocks
+    if isinstance(origin, tuple):
+        return [(block, origin[place] if place < len(origin) else None) for place, block in enumerate(blocks)]
+    return [(block, origin) for block in blocks]
+
+
+def rebuilt(message: Message, pieces: Sequence[Piece]) -> Message:
+    """
+    The message with these pieces in place of its own; itself if they are its own.
+
+    Origins stay unstated where the message stated none.
+    """
+    content = message.content
+    blocks = tuple(block for block, _origin in pieces)
+    if isinstance(content, str):
+        if len(blocks) == 1 and isinstance(blocks[0], Text) and blocks[0].text == content:
+            return message
+    elif len(blocks) == len(content) and all(new is old for new, old in zip(blocks, content, strict=True)):
+        return message
+    known = [origin for _block, origin in pieces]
+    origin: Origin | tuple[Origin, ...] | None = None
+    if any(one is not None for one in known) and not (message.origin is None and content):
+        stated = tuple(one or Origin.HUMAN for one in known)
+        origin = stated[0] if len(set(stated)) == 1 else stated
+    shape = message.wire
+    if message.role == "model" and "tool_calls" in shape.keys and not any(isinstance(block, Call) for block in blocks):
+        shape = without_key(shape, "tool_calls")
+    return Message(message.role, blocks, shape, origin)
+
+
+def spoken(dialect: str, text: str) -> Message:
+    """A user message of the library's own."""
+    form = "string" if dialect == "openai-chat" else ""
+    return Message("user", text, wire("user", ("role", "content"), form), Origin.HARNESS)
+
+
+def with_key(shape: Wire, key: str) -> Wire:
+    """The shape with this key, which the model has a field for, written from now on."""
+    rest = tuple((name, value) for name, value in shape.rest if name != key)
+    keys = shape.keys if key in shape.keys else (*shape.keys, key)
+    return Wire(shape.tag, keys, rest, shape.form)
+
+
+def without_key(shape: Wire, key: str) -> Wire:
+    """The shape without this key."""
+    rest = tuple((name, value) for name, value in shape.rest if name != key)
+    return Wire(shape.tag, tuple(name for name in shape.keys if name != key), rest, shape.form)
