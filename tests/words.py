@@ -124,7 +124,8 @@ def build(word: str, dialect: str = "anthropic") -> list[dict[str, Any]]:
 def _calls(ids: list[str], dialect: str) -> dict[str, Any]:
     arguments = {"path": "a.txt"}
     if dialect == "anthropic":
-        return {"role": "assistant", "content": [{"type": "tool_use", "id": key, "name": "read", "input": arguments} for key in ids]}
+        blocks = [{"type": "tool_use", "id": key, "name": "read", "input": arguments} for key in ids]
+        return {"role": "assistant", "content": blocks}
     calls = [{"id": key, "type": "function", "function": {"name": "read", "arguments": json.dumps(arguments)}} for key in ids]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 

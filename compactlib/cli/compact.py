@@ -26,9 +26,8 @@ from ..model import Json, Origin
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
-from ..tokens import Memo
 from .describing import spelled_out
-from .options import file_argument, format_option, input_option, window_options
+from .options import counter_of, family_option, file_argument, format_option, input_option, window_options
 from .printing import Page, Piece, Segment, count, number, per_cent, print_json, shortened
 from .reading import Source, read_source, report_problems
 from .shares import KINDS, segments, shares
@@ -55,6 +54,7 @@ _SAID: Final = {
 @click.option("--focus", metavar="TEXT", help="What the summary is to pay attention to.")
 @click.option("--show", is_flag=True, help="Print the new conversation whole, as the model will see it.")
 @input_option
+@family_option
 @format_option
 def compact(
     file: str,
@@ -64,6 +64,7 @@ def compact(
     focus: str | None,
     show: bool,
     input_format: str | None,
+    family: str | None,
     output_format: str,
 ) -> int:
     """
@@ -78,7 +79,7 @@ def compact(
     if out is not None:
         _refuse_input(out, file)
     conversation = source.transcript.conversation
-    policy = Policy(window_tokens=window, reserve_tokens=reserve)
+    policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family))
     summariser = _Metered(Extractive(counter=policy.counter), policy)
     outcome = run_compaction(conversation, policy, summarise=summariser, when="now", focus=focus)
     if out is not None and isinstance(outcome, Compacted):
@@ -160,13 +161,12 @@ def _show_outcome(page: Page, source: Source, outcome: Outcome, policy: Policy) 
     page.line((source.name, "bold"), f"  {what}, {count(transcript.conversation.length, 'message')}")
     page.line()
     before, after = number(outcome.before_tokens), number(outcome.after_tokens)
-    memo = Memo(policy.counter)
-    divided = [shares(transcript.conversation, memo)]
+    divided = [shares(transcript.conversation, policy.counter)]
     match outcome:
         case Compacted():
             share = per_cent(outcome.after_tokens, outcome.before_tokens)
             page.line(("compacted", "bold green"), f"  {before} -> {after} tokens, {share} of what it was")
-            divided.append(shares(outcome.conversation, memo))
+            divided.append(shares(outcome.conversation, policy.counter))
         case Unchanged():
             page.line(("unchanged", "bold yellow"), f"  {before} tokens: {_SAID[outcome.reason]}")
         case Refused():

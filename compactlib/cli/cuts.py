@@ -9,7 +9,7 @@ import click
 from ..cuts import legal_cuts
 from ..tokens import Memo
 from .describing import glance
-from .options import file_argument, format_option, input_option
+from .options import counter_of, family_option, file_argument, format_option, input_option
 from .printing import Page, Piece, count, number, print_json
 from .reading import read_source, report_problems
 
@@ -19,8 +19,9 @@ __all__ = ["cuts"]
 @click.command()
 @file_argument
 @input_option
+@family_option
 @format_option
-def cuts(file: str, input_format: str | None, output_format: str) -> int:
+def cuts(file: str, input_format: str | None, family: str | None, output_format: str) -> int:
     """
     List the legal cuts of FILE.
 
@@ -35,7 +36,7 @@ def cuts(file: str, input_format: str | None, output_format: str) -> int:
         print_json({"turn": list(found.turn), "step": list(found.step)})
         return 0 if found.turn or found.step else 1
     page = Page()
-    memo = Memo()
+    memo = Memo(counter_of(family))
     left = sum(map(memo.message, conversation.messages))
     page.line((source.name, "bold"), f"  {count(conversation.length, 'message')}, {number(left)} tokens")
     page.line()

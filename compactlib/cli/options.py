@@ -18,9 +18,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from ..tokens import FAMILIES, Counter, counter_for, estimate
 from ..transcripts import FORMATS
 
-__all__ = ["file_argument", "format_option", "input_option", "size", "window_options"]
+__all__ = ["counter_of", "family_option", "file_argument", "format_option", "input_option", "size", "window_options"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -64,6 +65,18 @@ input_option: Final = click.option(
     type=click.Choice(FORMATS),
     help="What FILE is: a session, or a request body or messages of a dialect. Told from its content when left out.",
 )
+
+
+family_option: Final = click.option(
+    "--family",
+    type=click.Choice(sorted(FAMILIES)),
+    help="Count tokens as this family of models does, a little dear.  [default: an even estimate]",
+)
+
+
+def counter_of(family: str | None) -> Counter:
+    """The counter for ``--family``."""
+    return estimate if family is None else counter_for(family)
 
 
 def window_options(*, required: bool) -> Callable[[_Command], _Command]:

@@ -11,8 +11,9 @@ from attrs import asdict
 from rich.text import Text
 
 from ..budget import Policy, sizes
+from ..planning import overhead_tokens
 from ..tokens import Memo
-from .options import file_argument, format_option, input_option, window_options
+from .options import counter_of, family_option, file_argument, format_option, input_option, window_options
 from .printing import Page, Piece, count, number, per_cent, print_json
 from .reading import read_source, report_problems
 from .shares import KINDS, segments, shares
@@ -27,8 +28,11 @@ _MOST_LISTED: Final = 10
 @file_argument
 @window_options(required=False)
 @input_option
+@family_option
 @format_option
-def stats(file: str, window: int | None, reserve: int | None, input_format: str | None, output_format: str) -> int:
+def stats(
+    file: str, window: int | None, reserve: int | None, input_format: str | None, family: str | None, output_format: str
+) -> int:
     """
     Say what the tokens of FILE go to.
 
@@ -41,16 +45,16 @@ def stats(file: str, window: int | None, reserve: int | None, input_format: str 
     conversation = source.transcript.conversation
     if reserve is not None and window is None:
         raise click.UsageError("--reserve says little without --window", click.get_current_context())
-    memo = Memo()
-    found = shares(conversation, memo)
+    counter = counter_of(family)
+    found = shares(conversation, counter)
     total = sum(found.values())
     policy = None if window is None else Policy(window_tokens=window, reserve_tokens=reserve)
-    known = None if policy is None else sizes(policy, overhead_tokens=memo.overhead(conversation))
+    known = None if policy is None else sizes(policy, overhead_tokens=overhead_tokens(conversation, Memo(counter)))
     rows = dict(found)
     if known is not None:
         rows |= {"output reserve": known.reserve, "free": max(known.budget - total, 0)}
-    tools = tool_uses(conversation, memo)
-    large = large_results(conversation, memo)
+    tools = tool_uses(conversation, counter)
+    large = large_results(conversation, counter)
     warnings = advice(conversation, tools, total, known)
     if output_format == "json":
         print_json(

@@ -11,17 +11,16 @@ What is not here
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter as Multiset
 from typing import Final
 
 from attrs import frozen
 
 from ..budget import Sizes
 from ..model import Call, Conversation, Result
-from ..tokens import Memo
+from ..tokens import Counter, block_tokens, tool_tokens
 from .likeness import near_duplicates
 from .printing import number, per_cent
-from .shares import result_tokens, tool_tokens
 
 __all__ = ["LARGE_TOKENS", "Advice", "LargeResult", "ToolUse", "advice", "large_results", "tool_uses"]
 
@@ -70,15 +69,14 @@ class Advice:
     text: str
 
 
-def tool_uses(conversation: Conversation, memo: Memo) -> list[ToolUse]:
+def tool_uses(conversation: Conversation, counter: Counter) -> list[ToolUse]:
     """The declared tools, the largest first."""
-    calls = Counter(block.name for message in conversation.messages for block in message.blocks if isinstance(block, Call))
-    sized = zip(conversation.tools, tool_tokens(conversation, memo), strict=True)
-    uses = [ToolUse(tool.name, tokens, calls[tool.name]) for tool, tokens in sized]
+    calls = Multiset(block.name for message in conversation.messages for block in message.blocks if isinstance(block, Call))
+    uses = [ToolUse(tool.name, tool_tokens(tool, counter), calls[tool.name]) for tool in conversation.tools]
     return sorted(uses, key=lambda use: (-use.tokens, use.name))
 
 
-def large_results(conversation: Conversation, memo: Memo) -> list[LargeResult]:
+def large_results(conversation: Conversation, counter: Counter) -> list[LargeResult]:
     """The large results, those that were carried furthest first."""
     left = sum(message.role == "model" for message in conversation.messages)
     names: dict[str, str] = {}
@@ -89,7 +87,7 @@ def large_results(conversation: Conversation, memo: Memo) -> list[LargeResult]:
             if isinstance(block, Call):
                 names[block.id] = block.name
             elif isinstance(block, Result):
-                tokens = result_tokens(message, block, memo)
+                tokens = block_tokens(block, counter)
                 if tokens >= LARGE_TOKENS:
                     tool = names.get(block.call_id, "")
                     found.append(LargeResult(conversation.wire_index(position), tool, tokens, left, tokens * left))

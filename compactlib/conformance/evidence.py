@@ -147,14 +147,17 @@ def _trace(before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int) -> tupl
 
 
 def _altered(before: tuple[Unit, ...], after: tuple[Unit, ...], came_from: tuple[int | None, ...]) -> dict[int, int]:
-    """Messages of models and tools that share a call, a result or a block with one of the input that is not there itself."""
+    """Messages that share a call, a result or a block with one of the input that is gone, or stand where it would."""
     lost = [back for back in range(len(before)) if back not in came_from]
     marks = {back: _marks(before[back]) for back in lost}
     found: dict[int, int] = {}
     for at, unit in enumerate(after):
         if came_from[at] is None and unit.kind not in ("summary", "pin", "reminder"):
             mine = _marks(unit)
+            opposite = at + len(before) - len(after)
             twin = next((back for back in reversed(lost) if before[back].role == unit.role and mine & marks[back]), None)
+            if twin is None and opposite in lost and before[opposite].role == unit.role:
+                twin = opposite
             if twin is not None:
                 found[at] = twin
     return found

@@ -14,7 +14,7 @@ from typing import Final
 
 from .evidence import Evidence, evidence, last_replies
 from .findings import Finding, broken, unknown
-from .heads import Excerpt, earlier_prompts, excerpts, folded, is_plain, sections, shown, unquoted
+from .heads import Excerpt, earlier_prompts, excerpts, folded, is_plain, sections, shown
 from .record import Exchange, Origin, Record
 from .units import Block, Unit
 
@@ -95,7 +95,8 @@ def _shows_a_prompt(exchange: Exchange, record: Record) -> bool:
     seen = evidence(record)
     gone = [at for at in seen.parts.starts if at < seen.cut and seen.parts.kinds[at] == "prompt" and at not in seen.kept]
     starts = [seen.before[at].text.split("\n")[0][:60] for at in gone]
-    return any(len(start) > 8 and f"\n> {start}" in exchange.text for start in starts)
+    transcript = exchange.text.rpartition("=== Transcript")[2]  # what stands before it is context
+    return any(len(start) > 8 and f"\n> {start}" in transcript for start in starts)
 
 
 def _reason(record: Record) -> Iterator[Finding]:
@@ -308,7 +309,7 @@ def markers_true(record: Record) -> Iterator[Finding]:
     everything = "\n".join(exchange.text for exchange in replies)
     told = {int(total.replace(",", "")) for total in re.findall(r" of ([0-9,]+) characters shown", everything)}
     told |= {int(total) for total in re.findall(r"omitted [0-9]+ of ([0-9]+) chars", everything)}
-    copy = unquoted(everything)
+    copy = "\n".join(shown(everything)) or everything
     for at in range(seen.cut):
         if at in seen.kept or seen.parts.kinds[at] in ("summary", "pin", "reminder", "system"):
             continue

@@ -20,6 +20,7 @@ What is not here
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
@@ -34,6 +35,7 @@ from ..summaries.acceptance import Summary
 from ..summaries.extractive import Extractive
 from ..summaries.head import read_summary, user_message, write_summary
 from ..summaries.rendering import SummaryRequest
+from ..tokens import Memo
 from ..turns import Kind, divide
 from .running import Compact
 
@@ -75,14 +77,23 @@ def _breaks(law: str, *also: str) -> Callable[[Compact], Compact]:
 # --- Changing what an honest compaction made -------------------------------------------------------------------------
 
 
-def _remade(outcome: Compacted, messages: Sequence[Message], *, fused: int | None = None) -> Compacted:
-    """The outcome with other messages; *fused* is how many of them are the fused head, the same as before if left out."""
+def _remade(outcome: Compacted, policy: Policy, messages: Sequence[Message], *, fused: tuple[int, int] | None = None) -> Compacted:
+    """The outcome with other messages, and sizes that are right again; the honest one if that would miss the target."""
     made = outcome.conversation
-    start, stop = made.fused
-    if fused is not None and stop > start:
-        stop = start + fused
-    changed = evolve(made, messages=tuple(messages), fused=(start, stop), settled=len(messages))
-    return evolve(outcome, conversation=changed)
+    changed = evolve(made, messages=tuple(messages), fused=fused or made.fused, settled=len(messages))
+    sizes = outcome.report["sizes"]
+    after = Memo(policy.counter).request(changed)
+    over = max(after - sizes["target"], 0)
+    if over and outcome.reason == "target-met":
+        return outcome
+    return evolve(
+        outcome,
+        conversation=changed,
+        after_tokens=after,
+        over_by_tokens=over,
+        reason="above-target" if over else "target-met",
+        fits=after <= sizes["budget"],
+    )
 
 
 def _head_stop(outcome: Compacted) -> int:
@@ -91,15 +102,15 @@ def _head_stop(outcome: Compacted) -> int:
     return len(outcome.conversation.messages) - (len(before.messages) - before.position(outcome.cut))
 
 
-def _in_head(outcome: Compacted, extra: Message) -> Compacted:
-    """The outcome with one more message behind its summary."""
+def _in_head(outcome: Compacted, policy: Policy, extra: Message) -> Compacted:
+    """The outcome with one more message at the beginning of its head."""
     messages = outcome.conversation.messages
-    at = next(at for at, message in enumerate(messages) if message.origin is Origin.SUMMARY) + 1
-    fused = outcome.conversation.fused
-    return _remade(outcome, (*messages[:at], extra, *messages[at:]), fused=fused[1] - fused[0] + 1)
+    start, stop = outcome.conversation.fused
+    at = start if stop else next(at for at, message in enumerate(messages) if message.role == "user")
+    return _remade(outcome, policy, (*messages[:at], extra, *messages[at:]), fused=(start, stop + 1) if stop else None)
 
 
-def _with_body(outcome: Compacted, change: Callable[[str], str]) -> Compacted:
+def _with_body(outcome: Compacted, policy: Policy, change: Callable[[str], str]) -> Compacted:
     """The outcome with other sections in its summary."""
     messages = list(outcome.conversation.messages)
     at = next(at for at, message in enumerate(messages) if message.origin is Origin.SUMMARY)
@@ -109,7 +120,7 @@ def _with_body(outcome: Compacted, change: Callable[[str], str]) -> Compacted:
         return outcome
     text = write_summary(change(head.body), head.layout)
     messages[at] = user_message((Text(text), *rest), Origin.SUMMARY, form=messages[at].wire.form)
-    return _remade(outcome, messages)
+    return _remade(outcome, policy, messages)
 
 
 def _user(outcome: Compacted, *blocks: Block, origin: Origin) -> Message:
@@ -132,7 +143,7 @@ def _drops_a_result(conversation: Conversation, policy: Policy, **options: Any) 
         whole = messages[at].blocks
         if messages[at].results and messages[at + 1].role == "model":
             kept = tuple(block for block in whole if block is not messages[at].results[0])
-            return _remade(outcome, (*messages[:at], *([evolve(messages[at], content=kept)] if kept else []), *messages[at + 1 :]))
+            return _remade(outcome, policy, (*messages[:at], *([evolve(messages[at], content=kept)] if kept else []), *messages[at + 1 :]))
     return outcome
 
 
@@ -147,14 +158,9 @@ def _keeps_an_old_picture(conversation: Conversation, policy: Policy, **options:
             if kinds[at] is Kind.ATTACHMENT and media and not conversation.fused[1]:
                 messages = outcome.conversation.messages
                 start = next(place for place, message in enumerate(messages) if message.role == "user")
-                fused = (0, 0) if outcome.conversation.fused == (0, 0) else tuple(end + 1 for end in outcome.conversation.fused)
-                made = evolve(
-                    outcome.conversation,
-                    messages=(*messages[:start], conversation.messages[at], *messages[start:]),
-                    fused=fused,
-                    settled=len(messages) + 1,
-                )
-                return evolve(outcome, conversation=made)
+                first, last = outcome.conversation.fused
+                moved = (first + 1, last + 1) if last else None
+                return _remade(outcome, policy, (*messages[:start], conversation.messages[at], *messages[start:]), fused=moved)
     return outcome
 
 
@@ -171,7 +177,7 @@ def _cuts_at_a_picture(conversation: Conversation, policy: Policy, **options: An
     if at is None or not pictures or any(kind is Kind.PROMPT for kind in kinds[cut:]):
         return outcome
     messages = outcome.conversation.messages
-    made = _remade(outcome, (*messages[: _head_stop(outcome)], *conversation.messages[at:]))
+    made = _remade(outcome, policy, (*messages[: _head_stop(outcome)], *conversation.messages[at:]))
     return evolve(made, cut=conversation.wire_index(at))
 
 
@@ -185,20 +191,11 @@ def _cuts_short(conversation: Conversation, policy: Policy, **options: Any) -> O
     short = compact(conversation, evolve(policy, tail_tokens=tail // 3), **{**options, "summarise": None})
     if not isinstance(short, Compacted) or short.cut == honest.cut or short.reason != "target-met":
         return honest
-    at = next(at for at, message in enumerate(short.conversation.messages) if message.origin is Origin.SUMMARY)
-    theirs = next(message for message in honest.conversation.messages if message.origin is Origin.SUMMARY)
-    first, *rest = short.conversation.messages[at].blocks
-    head, wanted = (read_summary(text.text) if isinstance(text, Text) else None for text in (first, theirs.blocks[0]))
-    if head is None or wanted is None:
-        return honest
-    text = Text(write_summary(wanted.body, head.layout))
-    summary = user_message((text, *rest), Origin.SUMMARY, form=short.conversation.messages[at].wire.form)
-    messages = short.conversation.messages
-    made = _remade(short, (*messages[:at], summary, *messages[at + 1 :]))
-    return evolve(made, report=honest.report, over_by_tokens=0)
+    made = _with_body(short, policy, lambda _: honest.summary)  # what the summariser said to the honest one
+    return evolve(made, report={**short.report, "sizes": honest.report["sizes"]})
 
 
-@_breaks("L4", "L7")
+@_breaks("L4", "L5", "L7")
 def _forgets_the_frontier(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """A call that is still running is tidied away."""
     outcome = compact(conversation, policy, **options)
@@ -207,7 +204,7 @@ def _forgets_the_frontier(conversation: Conversation, policy: Policy, **options:
         return outcome
     lost = len(conversation.messages) - pending[0][0]
     messages = outcome.conversation.messages
-    return _remade(outcome, messages[:-lost]) if len(messages) - lost > _head_stop(outcome) else outcome
+    return _remade(outcome, policy, messages[:-lost]) if len(messages) - lost > _head_stop(outcome) else outcome
 
 
 @_breaks("L4")
@@ -229,14 +226,14 @@ def _stops_at_a_dangling_call(conversation: Conversation, policy: Policy, **opti
 def _strips_thinking(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """Thoughts of the past are no use, it thinks."""
     outcome = compact(conversation, policy, **options)
-    if isinstance(outcome, Compacted):
+    if isinstance(outcome, Compacted) and not divide(conversation).pending:
         messages = list(outcome.conversation.messages)
         current = len(messages) - (len(conversation.messages) - divide(conversation).current_turn)
         for at in range(max(_head_stop(outcome), current), len(messages)):
             kept = tuple(block for block in messages[at].blocks if not isinstance(block, Reasoning))
             if len(kept) < len(messages[at].blocks) and kept and conversation.dialect == "anthropic":
                 messages[at] = evolve(messages[at], content=kept)
-                return _remade(outcome, messages)
+                return _remade(outcome, policy, messages)
     return outcome
 
 
@@ -278,7 +275,7 @@ def _loses_the_newest_words(conversation: Conversation, policy: Policy, **option
         messages = outcome.conversation.messages
         last = messages[-1]
         if last.role == "model" and not last.calls and len(messages) - 1 > _head_stop(outcome):
-            return _remade(outcome, messages[:-1])
+            return _remade(outcome, policy, messages[:-1])
     return outcome
 
 
@@ -292,7 +289,7 @@ def _tidies_the_tail(conversation: Conversation, policy: Policy, **options: Any)
             content = messages[at].content
             if isinstance(content, str) and messages[at].role == "model" and len(content) > 4:
                 messages[at] = evolve(messages[at], content=content[:-3])
-                return _remade(outcome, messages)
+                return _remade(outcome, policy, messages)
     return outcome
 
 
@@ -307,7 +304,7 @@ def _loses_the_last_prompt(conversation: Conversation, policy: Policy, **options
     at = _head_stop(outcome) - 1
     messages = outcome.conversation.messages
     start, stop = outcome.conversation.fused
-    return _remade(outcome, (*messages[:at], *messages[at + 1 :]), fused=stop - start - 1)
+    return _remade(outcome, policy, (*messages[:at], *messages[at + 1 :]), fused=(start, stop - 1) if stop else None)
 
 
 @_breaks("L8")
@@ -324,7 +321,7 @@ def _loses_words_beside_results(conversation: Conversation, policy: Policy, **op
         return outcome
     text = write_summary(head.body, evolve(head.layout, earlier=0))
     messages[at] = user_message((Text(text),), Origin.SUMMARY, form=messages[at].wire.form and "string")
-    return _remade(outcome, messages)
+    return _remade(outcome, policy, messages)
 
 
 @_breaks("L8")
@@ -334,8 +331,8 @@ def _pins_twice(conversation: Conversation, policy: Policy, **options: Any) -> O
     if isinstance(outcome, Compacted):
         for index, place in options.get("pins", ()):
             block = conversation.messages[conversation.position(index)].blocks[place]
-            if index >= outcome.cut and isinstance(block, Text):
-                return _in_head(outcome, _user(outcome, block, origin=Origin.REMINDER))
+            if isinstance(block, Text):
+                return _in_head(outcome, policy, _user(outcome, block, origin=Origin.PIN))
     return outcome
 
 
@@ -345,7 +342,7 @@ def _understands(conversation: Conversation, policy: Policy, **options: Any) -> 
     outcome = compact(conversation, policy, **options)
     if not isinstance(outcome, Compacted):
         return outcome
-    return _in_head(outcome, _user(outcome, Text("Understood, I will go on from here."), origin=Origin.HARNESS))
+    return _in_head(outcome, policy, _user(outcome, Text("Understood, I will go on from here."), origin=Origin.HARNESS))
 
 
 @_breaks("L9")
@@ -354,7 +351,7 @@ def _improves_the_summary(conversation: Conversation, policy: Policy, **options:
     outcome = compact(conversation, policy, **options)
     if not isinstance(outcome, Compacted):
         return outcome
-    return _with_body(outcome, lambda body: f"{body}\n- all tests pass on every platform")
+    return _with_body(outcome, policy, lambda body: f"{body}\n- all tests pass on every platform")
 
 
 def _asking(change: Callable[[SummaryRequest], SummaryRequest]) -> Compact:
@@ -367,46 +364,55 @@ def _asking(change: Callable[[SummaryRequest], SummaryRequest]) -> Compact:
     return made
 
 
-def _first_lines(request: SummaryRequest) -> SummaryRequest:
+def _transcript(change: Callable[[list[str]], list[str]]) -> Callable[[SummaryRequest], SummaryRequest]:
+    """Changes the lines of the transcript in a request, and leaves what stands before it."""
+
+    def changed(request: SummaryRequest) -> SummaryRequest:
+        before, found, after = request.text.rpartition("\n=== Transcript")
+        lines = (found + after).split("\n")
+        return evolve(request, text=before + "\n".join(change(lines)))
+
+    return changed
+
+
+def _first_500(lines: list[str]) -> list[str]:
     """Of everything that is quoted, the first 500 characters."""
     shown: list[str] = []
     room = 500
-    for line in request.text.split("\n"):
-        if not line.startswith("> "):
-            room = 500
-        elif room <= 0:
-            continue
-        shown.append(line[: room + 2] if line.startswith("> ") else line)
+    for line in lines:
+        is_quoted = line.startswith("> ")
+        room = room if is_quoted else 500
+        if not is_quoted or room > 0:
+            shown.append(line[: room + 2] if is_quoted else line)
         room -= len(line)
-    return evolve(request, text="\n".join(shown))
+    return shown
 
 
 @_breaks("L11")
 def _shows_the_first_500_characters(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """The summariser sees the beginning of each result and is not told so."""
-    return _asking(_first_lines)(conversation, policy, **options)
+    return _asking(_transcript(_first_500))(conversation, policy, **options)
 
 
 @_breaks("L11")
 def _lies_in_a_marker(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """A marker says that nearly nothing is missing."""
 
-    def lie(request: SummaryRequest) -> SummaryRequest:
-        head, found, tail = request.text.partition("> [truncated v1: omitted ")
-        return evolve(request, text=f"{head}{found}1{tail[1:]}" if tail[:1] != "1" else f"{head}{found}2{tail[1:]}") if found else request
+    def lie(lines: list[str]) -> list[str]:
+        return [re.sub(r"^(> \[truncated v1: omitted )[0-9]+", r"\g<1>1", line) for line in lines]
 
-    return _asking(lie)(conversation, policy, **options)
+    return _asking(_transcript(lie))(conversation, policy, **options)
 
 
 @_breaks("L26")
 def _edits_the_system_text(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
-    """The summary is announced where it has most authority."""
+    """It knows better what stands around the messages."""
     outcome = compact(conversation, policy, **options)
     fields = conversation.envelope.fields
     if not isinstance(outcome, Compacted) or fields is None:
         return outcome
     told = tuple(
-        (key, f"{value} The history was compacted." if key in ("system", "model") and isinstance(value, str) else value)
+        (key, f"{value[:-1]}!" if key in ("system", "model") and isinstance(value, str) else value)
         for key, value in fields
     )
     envelope = evolve(conversation.envelope, fields=told)
@@ -425,7 +431,7 @@ def _moves_a_system_message(conversation: Conversation, policy: Policy, **option
         return outcome
     rest = [message for message in messages[: _head_stop(outcome)] if message.role not in ("system", "developer")]
     kept = len(rest) - (outcome.kept_prompt is not None)
-    return _remade(outcome, (*rest[:kept], *first, *rest[kept:], *messages[_head_stop(outcome) :]))
+    return _remade(outcome, policy, (*rest[:kept], *first, *rest[kept:], *messages[_head_stop(outcome) :]))
 
 
 # --- L12, L13: size --------------------------------------------------------------------------------------------------
@@ -435,12 +441,13 @@ def _moves_a_system_message(conversation: Conversation, policy: Policy, **option
 def _keeps_everything(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """The summary is put in front, and nothing is taken away."""
     outcome = compact(conversation, policy, **options)
-    if not isinstance(outcome, Compacted) or options.get("pins") or any(conversation.fused):
+    if not isinstance(outcome, Compacted) or options.get("pins") or next(_summaries(conversation), None) is not None:
         return outcome
     messages = outcome.conversation.messages
     head = messages[: _head_stop(outcome) - (outcome.kept_prompt is not None)]
     old = [message for message in conversation.messages if not any(message is kept for kept in head)]
-    return _remade(outcome, (*head, *old), fused=0)
+    made = evolve(outcome.conversation, messages=(*head, *old), fused=(0, 0), settled=len(head) + len(old))
+    return evolve(outcome, conversation=made)
 
 
 @_breaks("L13")
@@ -510,7 +517,7 @@ def _keeps_both_summaries(conversation: Conversation, policy: Policy, **options:
     old = next(_summaries(conversation), None)
     if not isinstance(outcome, Compacted) or old is None:
         return outcome
-    return _in_head(outcome, old)
+    return _in_head(outcome, policy, old)
 
 
 @_breaks("L20")
@@ -537,13 +544,14 @@ def _starts_again(conversation: Conversation, policy: Policy, **options: Any) ->
     done = head.body.partition("## Done\n")[2].split("\n")[0]
     if not done.startswith("- ") or any(done[2:] in message.text for message in conversation.messages[1 : outcome.cut]):
         return outcome
-    return _with_body(outcome, lambda body: body.replace("## Next step\n", f"## Next step\n{done}\n"))
+    return _with_body(outcome, policy, lambda body: body.replace("## Next step\n", f"## Next step\n{done}\n"))
 
 
 @_breaks("L25")
 def _does_not_quote(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """The transcript is shown as it is."""
-    return _asking(lambda request: evolve(request, text=request.text.replace("\n> ", "\n")))(conversation, policy, **options)
+    bare = _transcript(lambda lines: [re.sub("^> (?!>)", "", line) for line in lines])
+    return _asking(bare)(conversation, policy, **options)
 
 
 @_breaks("L25", "L9")
@@ -558,17 +566,17 @@ def _obeys_tools(conversation: Conversation, policy: Policy, **options: Any) -> 
             if "\nORDER: " in f"\n{text}":
                 order = "ORDER: " + f"\n{text}".partition("\nORDER: ")[2].split("\n")[0]
                 heading = "## Orders, constraints and preferences\n"
-                return _with_body(outcome, lambda body, order=order: body.replace(heading, f"{heading}- {order}\n"))  # type: ignore[misc]  # a default binds the line
+                return _with_body(outcome, policy, lambda body, order=order: body.replace(heading, f"{heading}- {order}\n"))  # type: ignore[misc]  # a default binds the line
     return outcome
 
 
-@_breaks("L25", "L9", "L6")
+@_breaks("L25", "L9")
 def _honours_every_heading(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """Whatever looks like a heading in a quoted line is one."""
     outcome = compact(conversation, policy, **options)
     if not isinstance(outcome, Compacted):
         return outcome
-    return _with_body(outcome, lambda body: body.replace("\\## ", "## ").replace("> ## ", "## "))
+    return _with_body(outcome, policy, lambda body: re.sub(r"(?m)^(?:- )?\\(?=#)", "", body))
 
 
 SABOTEURS: Final[Mapping[str, Saboteur]] = MappingProxyType(_MADE)

@@ -216,6 +216,9 @@ class AnthropicReader(Reader):
             self.machine.see(_PROMPT)
         expected = "user or assistant; system text stands in the field system"
         self.report("A-ROLE-02", "/role", f"the role is {word}", expected, case=case)
+        if isinstance(message.content, str):
+            self._odd_content(message.content)
+            return
         for place, block in enumerate(blocks):
             if isinstance(block, Text):
                 self._text(block, place, alone=len(blocks) == 1)
@@ -451,7 +454,7 @@ class AnthropicReader(Reader):
             self._mark(block.wire.get("cache_control"), path, text)
 
     def _odd_content(self, text: str) -> None:
-        """A user message whose one text is empty, blank, or not plain ASCII."""
+        """The one text of a message that is not the model's, if it is empty, blank, or not plain ASCII."""
         if text:
             self._odd_text(text, "/content", alone=True)
         else:

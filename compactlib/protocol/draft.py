@@ -18,7 +18,7 @@ How it works
     apart again at the end if nothing touched it.
 
 What is not here
-    The passes: `batches`, `renaming`, `mending`, and `repair` itself.
+    The passes: `answering`, `renaming`, `mending`, and `repair` itself.
 """
 
 from __future__ import annotations
@@ -76,19 +76,22 @@ class Draft:
         profile: how the provider wants it.
         mode: as what it is to be valid.
         slots: the messages.
+        tools: the names of the declared tools.
         fixes: what was done so far.
     """
 
-    __slots__ = ("_fused", "_input", "_sealed", "fixes", "mode", "profile", "slots")
+    __slots__ = ("_fused", "_input", "_sealed", "fixes", "mode", "profile", "slots", "tools")
 
     def __init__(self, conversation: Conversation, profile: Profile, mode: Mode) -> None:
         self._input: Final = conversation
         self.profile: Final = profile
         self.mode: Final[Mode] = mode
+        self.tools: Final = frozenset(tool.name for tool in conversation.tools)
         self.fixes: list[Fix] = []
         messages = conversation.messages
-        current = divide(conversation).current_turn
-        self._sealed: Final = {id(message) for message in messages[current:] if message.role == "model" and _has_seal(message)}
+        sealed = [at for at, message in enumerate(messages) if message.role == "model" and _has_seal(message)]
+        current = divide(conversation).current_turn if sealed else 0
+        self._sealed: Final = {id(messages[at]) for at in sealed if at >= current}
         start, stop = conversation.fused
         self._fused: Final = _one(messages[start:stop]) if stop - start > 1 else None
         if self._fused is not None:

@@ -38,7 +38,7 @@ from typing import Final
 
 from ..errors import PolicyError
 from ..model import Block, Call, Conversation, Media, Message, Reasoning, Result, Text, Tool, Wire
-from .estimator import Counter, estimate, is_own
+from .estimator import Counter, estimate, unwrapped
 from .jsontext import json_text
 from .media import media_size
 
@@ -48,7 +48,7 @@ MESSAGE_TOKENS: Final = 4
 """The frame of a message: its role and its two ends."""
 
 CALL_TOKENS: Final = 8
-"""The frame of a call besides name and arguments."""
+"""The frame of a call besides its name and arguments, which are counted as one text."""
 
 RESULT_TOKENS: Final = 6
 """The frame of a result besides its content."""
@@ -83,8 +83,10 @@ class _Checked:
 
 
 def checked(counter: Counter) -> Counter:
-    """*counter* itself if it is one of ours, else one that raises `PolicyError` whenever *counter* misbehaves."""
-    return counter if isinstance(counter, _Checked) or is_own(counter) else _Checked(counter)
+    """The same counter if it is one of ours, else one that raises `PolicyError` whenever *counter* misbehaves."""
+    if isinstance(counter, _Checked):
+        return counter
+    return unwrapped(counter) or _Checked(counter)
 
 
 def block_tokens(block: Block, counter: Counter = estimate) -> int:
@@ -141,7 +143,7 @@ def _block(block: Block, counter: Counter) -> int:
         size = counter(block.text)
     elif isinstance(block, Call):
         arguments = block.arguments
-        size = counter(block.name) + CALL_TOKENS + counter(arguments if isinstance(arguments, str) else json_text(arguments))
+        size = CALL_TOKENS + counter(f"{block.name} {arguments if isinstance(arguments, str) else json_text(arguments)}")
     elif isinstance(block, Result):
         content = block.content
         size = RESULT_TOKENS

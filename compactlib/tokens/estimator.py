@@ -50,11 +50,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 from zlib import adler32
 
-from attrs import frozen
-
 from ..errors import PolicyError
 
-__all__ = ["FAMILIES", "Counter", "counter_for", "estimate", "is_own"]
+__all__ = ["FAMILIES", "Counter", "counter_for", "estimate", "unwrapped"]
 
 Counter: TypeAlias = Callable[[str], int]
 """
@@ -144,28 +142,13 @@ vocabulary that nobody has offline, and for a model that is not known.
 """
 
 
-@frozen
-class _PriceList:
-    """What `_read` needs, in units: the price of each byte in both readings, the rebate, and the lowest price as figures."""
-
-    words: bytes
-    figures: bytes
-    rebate: int
-    least: int
-
-
 def _table(prices: Prices, columns: Sequence[int]) -> bytes:
+    """The price of each byte in units, the dearest of *columns*."""
     table = bytearray(256)
     for letters, row in prices.values():
         for letter in letters:
             table[letter] = max(row[column] for column in columns) // _UNIT
     return bytes(table)
-
-
-def _price_list(columns: Sequence[int]) -> _PriceList:
-    """The dearest of each price in *columns*."""
-    figures = _table(_AS_FIGURES, columns)
-    return _PriceList(_table(_AS_WORDS, columns), figures, min(_REBATE[column] for column in columns) // _UNIT, min(figures))
 
 
 def _sum(prices: bytes) -> int:
@@ -174,33 +157,35 @@ def _sum(prices: bytes) -> int:
     return sum([adler32(prices[at : at + _CHUNK], 0) & 0xFFFF for at in range(0, len(prices), _CHUNK)])
 
 
-def _read(text: str, at: _PriceList) -> int:
-    """What *text* costs, in units."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        data = text.encode("utf-8", "surrogatepass")
-    sorts = int.from_bytes(data.translate(_SORTS), "little")
-    cost = _sum(data.translate(at.words)) - at.rebate * (sorts & sorts >> 8).bit_count()
-    if cost > at.least * len(data):  # else the second reading cannot be the cheaper one
-        return min(cost, _sum(data.translate(at.figures)))
-    return cost
-
-
-def _read_samples(text: str, at: _PriceList) -> int:
-    """What a long *text* costs, in units, judged by its beginning and by windows of the rest."""
-    length = len(text)
-    stride = max(_STRIDE_CHARS, length // _WINDOWS)
-    windows = "".join([text[start : start + _WINDOW_CHARS] for start in range(_WHOLE_CHARS, length, stride)])
-    return _read(text[:_WHOLE_CHARS], at) + _read(windows, at) * (length - _WHOLE_CHARS) // len(windows)
-
-
 def _counter(columns: Sequence[int], per_cent: int) -> Counter:
-    prices = _price_list(columns)
+    """A counter by the dearest prices of *columns*.  What it needs is at hand as local names, for it is asked very often."""
+    words, figures = _table(_AS_WORDS, columns), _table(_AS_FIGURES, columns)
+    rebate = min(_REBATE[column] for column in columns) // _UNIT
+    least = min(figures)
     per_token = 100 * 100 // _UNIT
+    from_bytes = int.from_bytes
+
+    def read(text: str) -> int:
+        """What *text* costs, in units."""
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            data = text.encode("utf-8", "surrogatepass")
+        sorts = from_bytes(data.translate(_SORTS), "little")
+        cost = _sum(data.translate(words)) - rebate * (sorts & sorts >> 8).bit_count()
+        if cost > least * len(data):  # else the second reading cannot be the cheaper one
+            return min(cost, _sum(data.translate(figures)))
+        return cost
+
+    def read_samples(text: str) -> int:
+        """What a long *text* costs, in units, judged by its beginning and by windows of the rest."""
+        length = len(text)
+        stride = max(_STRIDE_CHARS, length // _WINDOWS)
+        windows = "".join([text[at : at + _WINDOW_CHARS] for at in range(_WHOLE_CHARS, length, stride)])
+        return read(text[:_WHOLE_CHARS]) + read(windows) * (length - _WHOLE_CHARS) // len(windows)
 
     def count(text: str) -> int:
-        cost = _read(text, prices) if len(text) <= _WHOLE_CHARS else _read_samples(text, prices)
+        cost = read(text) if len(text) <= _WHOLE_CHARS else read_samples(text)
         return -(-cost * per_cent // per_token)
 
     return count
@@ -238,7 +223,7 @@ def counter_for(family: str) -> Counter:
     return known
 
 
-_OPENAI: Final = _price_list((0,))
+_estimate: Final = _counter((0,), 100)
 
 
 def estimate(text: str) -> int:
@@ -251,10 +236,11 @@ def estimate(text: str) -> int:
     >>> estimate("The tests pass now."), estimate("Тесты проходят."), estimate("")
     (5, 5, 0)
     """
-    cost = _read(text, _OPENAI) if len(text) <= _WHOLE_CHARS else _read_samples(text, _OPENAI)
-    return -(-cost * _UNIT // 100)
+    return _estimate(text)
 
 
-def is_own(counter: Counter) -> bool:
-    """Whether *counter* is `estimate` or came from `counter_for`: those keep their word."""
-    return counter is estimate or any(counter is own for own in _COUNTERS.values())
+def unwrapped(counter: Counter) -> Counter | None:
+    """*counter* without any wrapping if it is one of ours, which keep their word; else ``None``."""
+    if counter is estimate or counter is _estimate:
+        return _estimate
+    return counter if any(counter is own for own in _COUNTERS.values()) else None

@@ -14,7 +14,6 @@ from typing import Any
 
 import compactlib as cl
 from compactlib.budget import Policy, sizes
-from compactlib.protocol.profiles import profile_named
 from compactlib.protocol.validator import Validator
 from compactlib.tokens import Tally
 
@@ -27,7 +26,7 @@ ROUNDS = 5
 def live(messages: tuple[cl.Message, ...]) -> tuple[float, float]:
     """Seconds of the first and of the second half."""
     policy = Policy(window_tokens=1_000_000)
-    validator = Validator(profile_named("anthropic"))
+    validator = Validator("anthropic")
     tally = Tally(policy.counter)
     halves = []
     asked = 0

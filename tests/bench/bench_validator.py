@@ -11,6 +11,7 @@ import gc
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -24,6 +25,7 @@ _MESSAGES = 100_000
 _ROUNDS = 5
 _STEPS_PER_TURN = 8
 _RUSSIAN = "Прочитал файл и понял, в чём дело: тест ждёт другой ответ. "
+_ENGLISH = "I read the file and see what is wrong: the test expects another answer. "
 _LOG = "2026-11-29 12:00:00 INFO worker.pool: task finished in 12.5 ms, 3 retries left\n"
 
 
@@ -32,11 +34,13 @@ def long_body(dialect: str, messages: int = _MESSAGES) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     step = 0
     while len(found) < messages:
-        found.append({"role": "user", "content": f"Request {step}: make the tests of module {step % 97} pass. " + "Please. " * 12})
+        found.append(
+            {"role": "user", "content": f"Request {step}: make the tests of module {step % 97} pass. " + "Please. " * 12}
+        )
         for _ in range(_STEPS_PER_TURN):
             step += 1
             ids = [f"call_{step:08d}{letter}" for letter in ("ab" if step % 3 == 0 else "a")]
-            words = _RUSSIAN * 2 if step % 5 == 0 else "I read the file and see what is wrong: the test expects another answer. "
+            words = _RUSSIAN * 2 if step % 5 == 0 else _ENGLISH
             found += _step(dialect, ids, words, _LOG * 3)
         found.append({"role": "assistant", "content": "Done. " * 20})
     return found[:messages]
@@ -108,15 +112,15 @@ def run() -> list[tuple[str, float, str]]:
         size = len(text.encode())
         conversation = parse(body, dialect=dialect)
         assert not check(conversation, mode="history")
-        reading = seconds(lambda text=text: json.loads(text))
-        checking = seconds(lambda conversation=conversation: check(conversation, mode="history"))
+        reading = seconds(partial(json.loads, text))
+        checking = seconds(partial(check, conversation, mode="history"))
         remark = f"{len(body):,} messages, {size / 1e6:.0f} MB, {checking / len(body) * 1e9:.0f} ns a message; at most 0.5"
         rows.append((f"check / json.loads, {dialect}", checking / reading, remark))
         first, last = (median(times) for times in zip(*(_feed_all(conversation) for _ in range(_ROUNDS)), strict=True))
         rows.append((f"feed, last tenth / second tenth, {dialect}", last / first, "1 is flat"))
     for kind in ("open calls", "prefix", "twins", "empty"):
         small, large = _hostile(kind, 10_000), _hostile(kind, 40_000)
-        ratio = seconds(lambda large=large: check(large)) / seconds(lambda small=small: check(small))
+        ratio = seconds(partial(check, large)) / seconds(partial(check, small))
         rows.append((f"hostile, four times the {kind}", ratio, "4 is linear"))
     return rows
 

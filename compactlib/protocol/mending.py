@@ -1,0 +1,332 @@
+"""
+Contents that a provider refuses, mended block by block.
+
+What this is
+    The pass of `repair` that edits inside messages: what is empty goes or gets
+    a placeholder, media leave results that may not carry them, seals without a
+    signature leave closed turns, arguments that are no JSON are wrapped.
+
+Rules it obeys
+    * Only what the validator named is touched, where it named it.
+    * Law L5.  Sealed messages of the current turn are passed over.
+    * Nothing that somebody said is lost: what goes is empty, unreadable, or a
+      picture that no request can hold, and a placeholder says what it was.
+    * A placeholder is visible text, or the next check would refuse it.
+
+How it works
+    The findings are gathered by block.  A table leads from the rule to a
+    *mender*, a function from a block to what stands in its place.  One block is
+    mended for one rule at a time; `repair` comes by again for the next.
+
+What is not here
+    The order of messages (`answering`) and ids (`renaming`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from attrs import evolve
+
+from ..model import Block, Call, Json, Media, Message, Opaque, Origin, Reasoning, Result, Text, Wire, wire
+from .answering import UNKNOWN_OUTCOME
+from .draft import Draft, Piece, pieces_of, rebuilt, with_key, without_key
+from .violation import Violation
+
+__all__ = ["IMAGE_MARKER", "NO_CONTENT", "NO_OUTPUT", "mend_blocks", "move_images"]
+
+NO_CONTENT: Final = "(no content)"
+NO_OUTPUT: Final = "(no output)"
+IMAGE_MARKER: Final = "Attached image(s) from tool result:"
+"""What stands before pictures that a result could not hold; clients write it, and `recognition` knows it."""
+
+_SEE_IMAGE: Final = "(see attached image)"
+_NO_ERROR: Final = "(the error was not recorded)"
+_UNPARSED: Final = "unparsed_arguments"
+
+_Mender: TypeAlias = Callable[[Block, list[Violation], Draft], "list[Block] | None"]
+"""From a block, and what was found in it, to what stands in its place; ``None`` if there is no safe way."""
+
+
+# -- menders -----------------------------------------------------------------------------------------------------------
+
+
+def _drop(block: Block, found: list[Violation], draft: Draft) -> list[Block]:
+    del block, found, draft
+    return []
+
+
+def _empty_text(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """Drop an empty text, or fill it where the message would be left with nothing."""
+    if not isinstance(block, Text):
+        return None
+    return _placeholder(block, found, draft) if found[0].fix == "placeholder-text" else []
+
+
+def _placeholder(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    del found, draft
+    return [evolve(block, text=NO_CONTENT)] if isinstance(block, Text) else None
+
+
+def _no_output(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    del draft
+    if not isinstance(block, Result):
+        return None
+    if found[0].rule == "A-EMPTY-05":
+        return [evolve(block, content=(Text(NO_OUTPUT),))]
+    return [evolve(block, content=_NO_ERROR, wire=with_key(block.wire, "content"))]
+
+
+def _marked_empty(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """A-CACHE-02: an empty text with a cache mark, by itself or inside a result."""
+    del found, draft
+    if isinstance(block, Text) and not block.text:
+        return []
+    if not isinstance(block, Result) or not isinstance(block.content, tuple):
+        return None
+    kept = tuple(part for part in block.content if not isinstance(part, Text) or part.text)
+    return [evolve(block, content=kept or (Text(NO_OUTPUT),))] if len(kept) < len(block.content) else None
+
+
+def _reasoning(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    del found, draft
+    return [] if isinstance(block, Reasoning) else None
+
+
+def _unknown_references(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """A-TREF-01: references to tools that are not declared."""
+    del found
+    if not isinstance(block, Result) or not isinstance(block.content, tuple):
+        return None
+    kept = tuple(part for part in block.content if not _refers(part) or _refers(part) in draft.tools)
+    return [evolve(block, content=kept or (Text(NO_OUTPUT),))]
+
+
+def _refers(part: Block) -> str:
+    value = part.value if isinstance(part, Opaque) and part.kind == "tool_reference" else None
+    name = value.get("tool_name") if isinstance(value, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _server_result(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """A-MCP-01: a result without its call goes; a call without its result gets one, for it may have done something."""
+    del found, draft
+    if isinstance(block, Result):
+        return []
+    if not isinstance(block, Call):
+        return None
+    shape = Wire("mcp_tool_result", ("type", "tool_use_id", "content", "is_error"), (("is_error", True),))
+    return [block, Result(block.id, (Text(UNKNOWN_OUTCOME),), shape)]
+
+
+def _too_large(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """A-IMG-03: a picture of more pixels than any request may hold."""
+    del draft
+    if isinstance(block, Media):
+        return [Text(f"[left out: {found[0].message}; {found[0].expected}]")]
+    if not isinstance(block, Result) or not isinstance(block.content, tuple):
+        return None
+    parts = list(block.content)
+    for one in found:
+        place = int(one.pointer.rsplit("/", 1)[-1])
+        parts[place] = Text(f"[left out: {one.message}; {one.expected}]")
+    return [evolve(block, content=tuple(parts))]
+
+
+def _arguments(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """Arguments that are no object, or no JSON: as an object that holds all of them."""
+    del found
+    if not isinstance(block, Call):
+        return None
+    value: Json = block.arguments
+    if draft.profile.dialect == "anthropic":
+        return [evolve(block, arguments=_as_object(value))]
+    whole = value if isinstance(value, dict) else {_UNPARSED: value}
+    return [evolve(block, arguments=json.dumps(whole))]
+
+
+def _as_object(value: Json) -> Json:
+    """The object that a string spells, else an object that holds the value."""
+    if isinstance(value, str):
+        try:
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            read = None
+        if isinstance(read, dict):
+            return read
+    return {} if value is None else {_UNPARSED: value}
+
+
+# rule -> (name of the fix, what was done, how)
+_MENDERS: Final[Mapping[str, tuple[str, str, _Mender]]] = {
+    "A-EMPTY-01": ("drop-empty", "removed an empty text", _empty_text),
+    "A-EMPTY-02": ("placeholder-text", "put a placeholder for blank text", _placeholder),
+    "A-EMPTY-05": ("placeholder-text", "put a placeholder into an empty result", _no_output),
+    "A-EMPTY-06": ("placeholder-text", "put a placeholder into an empty error", _no_output),
+    "A-CACHE-02": ("drop-empty", "removed an empty text with a cache mark", _marked_empty),
+    "A-THINK-03": ("strip-seal", "removed thinking without a signature", _reasoning),
+    "A-THINK-06": ("strip-seal", "removed thinking that nothing follows", _reasoning),
+    "A-SRV-01": ("drop-orphan", "removed a server call without a result", _drop),
+    "A-SRV-02": ("drop-orphan", "removed a server tool's result without a call", _drop),
+    "A-MCP-01": ("synthesize-result", "completed a pair of a call and its result", _server_result),
+    "A-TREF-01": ("drop-orphan", "removed references to tools that are not declared", _unknown_references),
+    "A-IMG-03": ("placeholder-text", "put a placeholder for a picture that is too large", _too_large),
+    "A-INPUT-01": ("wrap-arguments", "put arguments that are no object into one", _arguments),
+    "O-ARGS-01": ("wrap-arguments", "put arguments that are no JSON into an object", _arguments),
+}
+
+
+# -- the pass ----------------------------------------------------------------------------------------------------------
+
+
+def mend_blocks(draft: Draft, errors: tuple[Violation, ...]) -> None:
+    """Mend the blocks and messages that *errors* name."""
+    blocks: dict[int, dict[int, list[Violation]]] = {}
+    calls: dict[int, list[int]] = {}  # for each message where its calls stand
+    whole: dict[int, Violation] = {}
+    for one in errors:
+        if one.index is None or draft.is_sealed(draft.slots[one.index][0]):
+            continue
+        message = draft.slots[one.index][0]
+        if one.rule in _MENDERS:
+            if one.index not in calls:
+                calls[one.index] = [at for at, block in enumerate(message.blocks) if isinstance(block, Call)]
+            place = _place(message, calls[one.index], one)
+            if place is not None:
+                blocks.setdefault(one.index, {}).setdefault(place, []).append(one)
+        elif one.rule in ("A-EMPTY-03", "O-CONTENT-01", "O-CONTENT-02", "O-TOOLMSG-01"):
+            whole.setdefault(one.index, one)
+    gone = {at for at, found in blocks.items() if not _mend_message(draft, at, found)}
+    gone |= {at for at, one in whole.items() if at not in blocks and not _mend_whole(draft, at, one)}
+    if gone:
+        draft.slots = [slot for at, slot in enumerate(draft.slots) if at not in gone]
+
+
+def _place(message: Message, calls: list[int], found: Violation) -> int | None:
+    """Which block of the message, whose calls stand at *calls*, a finding is about."""
+    steps = found.pointer.split("/")
+    for name in ("content", "tool_calls"):
+        if name in steps:
+            rest = steps[steps.index(name) + 1 :]
+            place = int(rest[0]) if rest and rest[0].isdecimal() else 0
+            if name == "tool_calls":
+                return calls[place] if place < len(calls) else None
+            return place if place < len(message.blocks) else None
+    return None
+
+
+def _mend_message(draft: Draft, at: int, found: dict[int, list[Violation]]) -> bool:
+    """Mend these blocks of a message; tell whether anything of it is left."""
+    message, source = draft.slots[at]
+    pieces: list[Piece] = []
+    for place, piece in enumerate(pieces_of(message)):
+        about = found.get(place, [])
+        block, origin = piece
+        if not about:
+            pieces.append(piece)
+            continue
+        rule = about[0].rule
+        name, words, mender = _MENDERS[rule]
+        made = mender(block, [one for one in about if one.rule == rule], draft)
+        if made is None:
+            pieces.append(piece)
+            continue
+        if rule == "A-EMPTY-01" and made:
+            name, words = "placeholder-text", "put a placeholder for an empty text"
+        ids = about[0].call_ids or ((block.id,) if isinstance(block, Call) else ())
+        draft.say(name, rule, source, words, ids)
+        pieces += [(one, origin) for one in made]
+    draft.slots[at] = rebuilt(message, pieces), source
+    return bool(pieces) or not message.blocks
+
+
+def _mend_whole(draft: Draft, at: int, found: Violation) -> bool:
+    """Mend a message that lacks its content; tell whether anything of it is left."""
+    message, source = draft.slots[at]
+    if found.rule == "O-CONTENT-02":
+        draft.say("drop-empty", found.rule, source, "removed an empty list of calls")
+        draft.slots[at] = evolve(message, wire=without_key(message.wire, "tool_calls")), source
+        return True
+    if message.role == "tool":
+        result = message.results[0] if message.results else None
+        if result is None or result.content:
+            return True
+        draft.say("placeholder-text", found.rule, source, "put a placeholder into an empty result", (result.call_id,))
+        shape = with_key(message.wire, "content")
+        filled = evolve(result, content=NO_OUTPUT)
+        draft.slots[at] = evolve(message, content=(filled,), wire=evolve(shape, form="string")), source
+        return True
+    if any(not isinstance(block, Reasoning) and block != Text("") for block in message.blocks):
+        return True
+    draft.say("drop-empty", found.rule, source, "dropped a message without content")
+    return False
+
+
+# -- media -------------------------------------------------------------------------------------------------------------
+
+
+def move_images(draft: Draft, errors: tuple[Violation, ...]) -> None:
+    """Lead media out of results that may not carry them, behind the results."""
+    named: dict[int, tuple[str, set[int]]] = {}
+    for one in errors:
+        if one.rule in ("A-IMG-01", "O-IMG-01") and one.index is not None:
+            place = _place(draft.slots[one.index][0], [], one) if one.rule == "A-IMG-01" else 0
+            if place is not None:
+                named.setdefault(one.index, (one.rule, set()))[1].add(place)
+    if not named:
+        return
+    slots = list(draft.slots)
+    out = []
+    waiting: list[Piece] = []  # media of the run of tool messages being read
+    origin: int | None = None
+    for at, (message, source) in enumerate(slots):
+        if waiting and message.role != "tool":
+            out.append((_carrier(waiting), origin))
+            waiting = []
+        rule, places = named.get(at, ("", set()))
+        made, media = _without_media(message, places)
+        if media:
+            about = (block for place, block in enumerate(message.blocks) if place in places)
+            ids = tuple(block.call_id for block in about if isinstance(block, Result))
+            draft.say("move-image", rule, source, "moved media out of a result, behind the results", ids)
+        if media and message.role == "tool":
+            waiting, origin = waiting + media, source
+        elif media:
+            made = _behind_results(made, media)
+        out.append((made, source))
+    if waiting:
+        out.append((_carrier(waiting), origin))
+    draft.slots = out
+
+
+def _without_media(message: Message, places: set[int]) -> tuple[Message, list[Piece]]:
+    """The message with no media in these results, and the media."""
+    media: list[Piece] = []
+    pieces = pieces_of(message) if places else []
+    for place in places:
+        block, origin = pieces[place]
+        if not isinstance(block, Result) or not isinstance(block.content, tuple):
+            continue
+        found: list[Piece] = [(part, Origin.ATTACHMENT) for part in block.content if isinstance(part, Media)]
+        kept = tuple(part for part in block.content if not isinstance(part, Media))
+        if found:
+            if not any(isinstance(part, Text) and part.text.strip() for part in kept):
+                kept = (*kept, Text(_SEE_IMAGE))
+            media += found
+            pieces[place] = evolve(block, content=kept), origin
+    return (rebuilt(message, pieces), media) if media else (message, media)
+
+
+def _carrier(media: list[Piece]) -> Message:
+    """The user message that carries media."""
+    blocks = tuple(block for block, _origin in media)
+    return Message("user", (Text(IMAGE_MARKER), *blocks), wire("user", ("role", "content"), "list"), Origin.ATTACHMENT)
+
+
+def _behind_results(message: Message, media: list[Piece]) -> Message:
+    pieces = pieces_of(message)
+    last = max(place for place, (block, _origin) in enumerate(pieces) if isinstance(block, Result))
+    marker: Piece = (Text(IMAGE_MARKER), Origin.ATTACHMENT)
+    return rebuilt(message, [*pieces[: last + 1], marker, *media, *pieces[last + 1 :]])

@@ -1,0 +1,229 @@
+"""
+Repair: a conversation that a provider refuses, made one that it takes.
+
+What this is
+    `repair` gives the conversation with every fault mended that can be mended
+    safely, what was done, and what is left.
+
+The fixes
+    The names of `rules.FIXES`, and two for what no rule's own fix covers.
+
+    =====================  ==========================================================
+    ``drop-orphan``        a result without its call goes; so does a call that never
+                           ran, because the stream echoed it or cut it off
+    ``hoist-results``      a result is led to its call; words and pictures that stood
+                           between go behind the batch
+    ``synthesize-result``  a dangling call is answered: the outcome is unknown
+    ``dedup-result``       of two results for one call the first stays
+    ``move-words``         what the model said behind its calls goes before them
+    ``merge-same-role``    neighbours of one side become one message
+    ``insert-bridge``      a user message before a model's that stands first
+    ``rename-id``          a call and its result get a new id
+    ``drop-empty``         a text or a message that holds nothing goes
+    ``placeholder-text``   words stand for what may not be empty, or is too large
+    ``strip-seal``         thinking without signature leaves a closed turn
+    ``wrap-arguments``     arguments that are no JSON object are put into one
+    ``move-image``         media leave a result that may not carry them
+    ``append-user``        a user message behind a model's that may not stand last
+    =====================  ==========================================================
+
+Rules it obeys
+    * Law L1.  What it gives is valid, or what is not is in `Repaired.left`.
+    * Law L4.  Pending calls stay pending, unless the conversation is closed.
+    * Law L5.  It never edits a model message of the current turn that holds
+      reasoning.
+    * Never a success is invented, and no person's word is lost.
+    * Law L16.  It is deterministic, ids included, and repairing twice is
+      repairing once.
+    * What is valid comes back as the same object; so does every message that
+      needs no fix.
+
+How it works
+    The validator says what is wrong, and nothing else is touched.  The passes
+    run in the order that is safe: what one does never undoes what one before it
+    did.  After each that did something the validator is asked again, because a
+    fix can lay bare, or settle, another fault.  Each pass is linear, and few
+    rounds suffice.
+
+What is not here
+    The passes themselves: `answering` (pairs), `renaming` (ids), `mending`
+    (contents).  Nothing is ever declared, and no system text moved (law L26).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import frozen
+
+from ..model import Conversation, Message
+from .answering import answer_calls
+from .draft import Draft, Fix, Piece, Slot, pieces_of, rebuilt, spoken
+from .mending import mend_blocks, move_images
+from .profiles import Profile, profile_named
+from .renaming import rename_ids
+from .rules import RULES
+from .violation import Violation
+
+__all__ = ["CONTINUE", "Fix", "Left", "Repaired", "repair"]
+
+CONTINUE: Final = "Continue."
+"""What a user message says that is only there because one has to be."""
+
+_ROUNDS: Final = 8
+_WANTS_USER: Final = frozenset({"A-END-01", "A-END-02", "A-EMPTY-04", "A-THINK-04", "O-EMPTY-01"})
+
+
+@frozen
+class Left:
+    """
+    A fault that stays.
+
+    Attributes:
+        violation: the finding, in the repaired conversation.
+        reason: why it was not mended, in one sentence.
+    """
+
+    violation: Violation
+    reason: str
+
+
+@frozen
+class Repaired:
+    """
+    What came of a repair.
+
+    Attributes:
+        conversation: valid but for what is left; the input itself if nothing was done.
+        fixes: what was done, in order.
+        left: errors that no safe fix mends.
+    """
+
+    conversation: Conversation
+    fixes: tuple[Fix, ...] = ()
+    left: tuple[Left, ...] = ()
+
+
+def repair(conversation: Conversation, *, close: bool = False, profile: Profile | str | None = None) -> Repaired:
+    """
+    Mend what a provider would refuse, as far as that is safe.
+
+    A conversation without violations of level error comes back as the same
+    object; warnings are left alone.
+
+    Args:
+        conversation: the conversation.
+        close: whether it is sent now.  Then pending calls are answered too, and
+            a user message is appended where one has to stand last.  Otherwise
+            it is repaired as a history, whose open calls may still be answered.
+        profile: how the provider wants it, by name; by default the dialect's own.
+
+    Raises:
+        ValueError: if the profile is not known or is another dialect's, or no
+            rules are known for the dialect.
+
+    >>> from compactlib.dialects import parse, render
+    >>> body = [
+    ...     {"role": "user", "content": "hi"},
+    ...     {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "ls", "input": {}}]},
+    ...     {"role": "user", "content": "go on"},
+    ... ]
+    >>> repaired = repair(parse(body, dialect="anthropic"))
+    >>> [(fix.name, fix.index, fix.message) for fix in repaired.fixes]
+    [('synthesize-result', 1, "answered 't1': the outcome is unknown")]
+    >>> [block["type"] for block in render(repaired.conversation)[2]["content"]]
+    ['tool_result', 'text']
+    >>> again = repair(repaired.conversation)
+    >>> again.conversation is repaired.conversation, again.fixes
+    (True, ())
+    """
+    chosen = profile if isinstance(profile, Profile) else profile_named(profile or conversation.dialect)
+    draft = Draft(conversation, chosen, "request" if close else "history")
+    errors = draft.errors()
+    for _round in range(_ROUNDS):
+        done = len(draft.fixes)
+        for mend in (answer_calls, _merge, _bridge, rename_ids, mend_blocks, move_images, _append):
+            before = len(draft.fixes)
+            if errors:
+                mend(draft, errors)
+            if len(draft.fixes) > before:
+                errors = draft.errors()
+        if len(draft.fixes) == done:
+            break
+    left = tuple(Left(violation, _reason(draft, violation)) for violation in errors)
+    return Repaired(draft.conversation, tuple(draft.fixes), left)
+
+
+# -- passes over whole messages ----------------------------------------------------------------------------------------
+
+
+def _merge(draft: Draft, errors: tuple[Violation, ...]) -> None:
+    """Make neighbours of one side one message, where the provider does not do so itself."""
+    named = {one.index for one in errors if one.rule == "A-ALT-01"}
+    if not named:
+        return
+    out: list[Slot] = []
+    joined: list[Piece] = []  # the pieces of the last message in `out`, once something was merged into it
+    for at, (message, source) in enumerate(draft.slots):
+        last = out[-1][0] if out else None
+        if at in named and last is not None and _side(last) == _side(message) and not (_is_sealed(draft, message, last)):
+            joined = (joined or pieces_of(last)) + pieces_of(message)
+            draft.say("merge-same-role", "A-ALT-01", source, "joined a message to the one before it, of the same side")
+            continue
+        if joined:
+            out[-1] = _joined(out[-1], joined)
+            joined = []
+        out.append((message, source))
+    if joined:
+        out[-1] = _joined(out[-1], joined)
+    draft.slots = out
+
+
+def _side(message: Message) -> str:
+    return message.role
+
+
+def _is_sealed(draft: Draft, *messages: Message) -> bool:
+    return any(map(draft.is_sealed, messages))
+
+
+def _joined(slot: Slot, pieces: list[Piece]) -> Slot:
+    message, source = slot
+    return rebuilt(message, pieces), source
+
+
+def _bridge(draft: Draft, errors: tuple[Violation, ...]) -> None:
+    """Let a user message stand first."""
+    if any(one.rule == "A-START-01" for one in errors):
+        at = next(at for at, (message, _source) in enumerate(draft.slots) if message.role == "model")
+        draft.slots.insert(at, (spoken(draft.profile.dialect, CONTINUE), draft.slots[at][1]))
+        draft.say("insert-bridge", "A-START-01", draft.slots[at][1], "put a user message before the model's, which stood first")
+
+
+def _append(draft: Draft, errors: tuple[Violation, ...]) -> None:
+    """Let a user message stand last; only of what is sent now."""
+    if draft.mode == "request":
+        for one in errors:
+            if one.rule in _WANTS_USER:
+                source = draft.slots[-1][1] if draft.slots else None
+                draft.slots.append((spoken(draft.profile.dialect, CONTINUE), source))
+                draft.say("append-user", one.rule, source, "appended a user message")
+                return
+
+
+# -- what is left ------------------------------------------------------------------------------------------------------
+
+
+def _reason(draft: Draft, violation: Violation) -> str:
+    """Why nothing was done about it."""
+    if violation.rule in _WANTS_USER and draft.mode == "history":
+        return "a user message has to stand last, and none is appended unless the conversation is closed"
+    if violation.index is None:
+        return "it concerns the request, not a message"
+    if draft.is_sealed(draft.slots[violation.index][0]):
+        return "its message holds reasoning and belongs to the current turn, so law L5 forbids to edit it"
+    if RULES[violation.rule].core == "C1" and draft.mode == "history":
+        return "the call is pending: no person has spoken since, so its result may still come"
+    if RULES[violation.rule].fix is None:
+        return "no safe fix is known for it"
+    return "no safe fix applies here"
