@@ -57,14 +57,15 @@ _WORDS: Final[tuple[tuple[str, ...], ...]] = (
 )  # fmt: skip
 """What makes a line notable; the place in the table is the rank.  A ``\\n`` belongs to the line before."""
 
-_WINDOW_CHARS: Final = 40
+_BEFORE_CHARS: Final = len("-without ")
+_AFTER_CHARS: Final = 40
 
 
 @functools.cache
 def _denials() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What directly before or after a word says that there was none."""
     return (
-        re.compile(r"(?:^|[^0-9.,])(?:0|[Nn]o|[Ww]ithout|[Бб]ез|[Нн]ет)[ \t]\Z"),
+        re.compile(r"(?<![\w.,])(?:0|[Nn]o|[Ww]ithout|[Бб]ез|[Нн]ет)[ \t]\Z"),
         re.compile(r"\w{0,20}[\"']?[ \t]?[:= ][ \t]?(?:0(?![0-9.,])|[Nn]one\b|null\b|[Ff]alse\b|нет\b)"),
     )
 
@@ -75,7 +76,7 @@ def _places(text: str, word: str, start: int, stop: int) -> Iterator[tuple[int, 
     at = text.find(word, start, stop)
     while at >= 0:
         end = at + len(word)
-        if before.search(text[max(start, at - _WINDOW_CHARS) : at]) or after.match(text, end, end + _WINDOW_CHARS):
+        if before.search(text[max(start, at - _BEFORE_CHARS) : at]) or after.match(text, end, end + _AFTER_CHARS):
             at = text.find(word, end, stop)
             continue
         at += word.startswith("\n")

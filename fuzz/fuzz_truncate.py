@@ -95,8 +95,8 @@ def main() -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "compactlib"]:
         del sys.modules[name]  # imported above without instrumentation
     with atheris.instrument_imports(include=["compactlib"]):
-        from compactlib import markers, truncation
-    globals().update(truncate=truncation.truncate, read_marker=markers.read_marker)
+        from compactlib import errors, markers, truncation
+    globals().update(truncate=truncation.truncate, read_marker=markers.read_marker, PolicyError=errors.PolicyError)
     atheris.Setup(sys.argv, test_any_text_is_shortened_by_the_law.hypothesis.fuzz_one_input)  # type: ignore[attr-defined]  # set by given
     atheris.Fuzz()
 

@@ -344,8 +344,15 @@ def _wire(random: Random, writer: _Writer, dialect: str, overhead_words: int) ->
     return body
 
 
-def scenario(random: Random, *, dialect: str | None = None) -> Scenario:
-    """One compaction to be done, with a little of everything."""
+def scenario(random: Random, *, dialect: str | None = None, fault: str | None = None) -> Scenario:
+    """
+    One compaction to be done, with a little of everything.
+
+    Args:
+        random: where all choices come from.
+        dialect: of the conversation; either if left out.
+        fault: of the summariser, one of `FAULTY` or ``""``; any if left out.
+    """
     dialect = dialect or random.choice(("anthropic", "openai-chat"))
     name = random.choice(tuple(COUNTERS))
     counter, per_word = COUNTERS[name]
@@ -388,9 +395,9 @@ def scenario(random: Random, *, dialect: str | None = None) -> Scenario:
         if random.random() < 0.06:
             writer.step(high=high)  # nobody asked: the first message that counts is the model's
         _grow(random, writer, words, long_turns=random.random() < 0.5, high=high)
-    fault = random.choice(tuple(FAULTY)) if random.random() < 0.45 else ""
-    if kind == "tight":
-        fault = "padded"
+    if fault is None:
+        fault = random.choice(tuple(FAULTY)) if random.random() < 0.45 else ""
+        fault = "padded" if kind == "tight" else fault
     summarise: Summarise = Extractive(counter=counter)
     if fault:
         summarise = _bound(FAULTY[fault], counter)

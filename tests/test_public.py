@@ -23,14 +23,12 @@ HEADER: Final = "# Every public name of compactlib, written by: python -m tests.
 
 
 def described(name: str, value: Any) -> Iterator[str]:
-    """A name in the words of its definition: a line, and one for each member of a class."""
+    """A name in the words of its definition: a line, and one for each member of a class that its signature does not name."""
     if isinstance(value, type) and issubclass(value, enum.Enum):
         yield f"enum {name}: {', '.join(member.name for member in value)}"
     elif isinstance(value, type):
         bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
-        yield f"class {name}{f'({bases})' if bases else ''}{signature(value, without=('self',))}"
-        if attrs.has(value):
-            yield from (f"    {field.name}: {field.type}" for field in attrs.fields(value) if not field.name.startswith("_"))
+        yield f"class {name}{f'({bases})' if bases else ''}{signature(value)}"
         yield from members(value)
     elif callable(value) and not isinstance(value, type(compactlib)):
         yield f"def {name}{signature(value)}"
@@ -52,28 +50,24 @@ def members(owner: type) -> Iterator[str]:
             yield f"    def {name}{signature(member)}"
 
 
-def signature(value: Any, *, without: tuple[str, ...] = ()) -> str:
-    """A signature on one line; defaults whose text depends on the machine by their name."""
+def signature(value: Any) -> str:
+    """A signature on one line: annotations as they were written, defaults that are functions by their name."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    named = [
-        parameter.replace(default=Named(parameter.default)) if callable(parameter.default) else parameter
-        for parameter in found.parameters.values()
-        if parameter.name not in without
-    ]
-    return str(found.replace(parameters=named)).replace("'", "").replace(" -> None", "")
-
-
-class Named:
-    """A default that is a function or a class, shown by its name."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return getattr(self.value, "__qualname__", type(self.value).__name__)
+    written = []
+    starred = False
+    for one in found.parameters.values():
+        if one.name == "self":
+            continue
+        if one.kind is one.KEYWORD_ONLY and not starred:
+            written.append("*")
+            starred = True
+        default = getattr(one.default, "__name__", repr(one.default))
+        written.append(f"{one.name}: {one.annotation}{'' if one.default is one.empty else f' = {default}'}")
+    returns = "" if found.return_annotation in (None, "None", found.empty) else f" -> {found.return_annotation}"
+    return f"({', '.join(written)}){returns}"
 
 
 def snapshot() -> str:
@@ -93,13 +87,17 @@ def test_names_are_sorted_and_have_homes() -> None:
     assert set(compactlib.__all__) == set(compactlib._HOMES)
 
 
-@pytest.mark.parametrize("name", sorted(compactlib.__all__))
+def functions() -> list[str]:
+    """The public names that are called for what they do, not for what they make."""
+    values = ((name, getattr(compactlib, name)) for name in sorted(compactlib.__all__))
+    return [name for name, value in values if callable(value) and not isinstance(value, type)]
+
+
+@pytest.mark.parametrize("name", functions())
 def test_defaults_are_keyword_only(name: str) -> None:
     """A parameter with a default is named by the caller, so that it can change its place."""
-    value = getattr(compactlib, name)
-    if not callable(value) or isinstance(value, type):
-        pytest.skip("a class or an alias: its fields are data, not arguments")
-    kinds = {one.name: one.kind for one in inspect.signature(value).parameters.values() if one.default is not one.empty}
+    parameters = inspect.signature(getattr(compactlib, name)).parameters.values()
+    kinds = {one.name: one.kind for one in parameters if one.default is not one.empty}
 
     assert {name for name, kind in kinds.items() if kind is not inspect.Parameter.KEYWORD_ONLY} == set()
 

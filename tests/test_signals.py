@@ -39,6 +39,7 @@ def lines(text: str) -> list[str]:
         "не удалось открыть файл",
         "错误：文件不存在",
         "status: failed",
+        "the piano error",
         "errors: 10",
     ],
 )

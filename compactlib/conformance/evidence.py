@@ -156,7 +156,7 @@ def _altered(before: tuple[Unit, ...], after: tuple[Unit, ...], came_from: tuple
             mine = _marks(unit)
             opposite = at + len(before) - len(after)
             twin = next((back for back in reversed(lost) if before[back].role == unit.role and mine & marks[back]), None)
-            if twin is None and opposite in lost and before[opposite].role == unit.role:
+            if twin is None and unit.role == "model" and opposite in lost and before[opposite].role == "model":
                 twin = opposite
             if twin is not None:
                 found[at] = twin

@@ -36,7 +36,8 @@ def one_summary(record: Record) -> Iterator[Finding]:
 def _exactly_one(seen: Evidence) -> Iterator[Finding]:
     old = [at for at, kind in enumerate(seen.parts.kinds) if kind == "summary"]
     texts = {seen.before[at].blocks[0].raw for at in old if seen.before[at].blocks}
-    again = sum(block.raw in texts for unit in seen.after for block in unit.blocks)
+    others = [unit for at, unit in enumerate(seen.after) if at not in seen.summaries[:1]]
+    again = sum(block.raw in texts for unit in others for block in unit.blocks)
     count = len(seen.summaries)
     if count != 1:
         yield from broken("ONE-1", f"the output has {count} summaries that can be recognised")

@@ -269,8 +269,8 @@ _OWN_LINES: Final = ("first prompt:", "latest prompt:", "(none)", "")
 
 def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
     replies = last_replies(record)
-    if not replies or any(failed(exchange, record) for exchange in replies):
-        return
+    if not replies or any(failed(exchange, record) for exchange in replies) or len(seen.summaries) != 1:
+        return  # other rules have the word
     reply = folded(replies[-1].reply or "")
     prompts = folded("\n".join(map(_with_stubs, seen.before)))
     before = folded("\n".join(exchange.previous for exchange in replies) + (seen.previous.body if seen.previous else ""))
@@ -317,7 +317,7 @@ def markers_true(record: Record) -> Iterator[Finding]:
             text = block.text
             if block.kind not in ("text", "result") or sum(text[:_ENOUGH_CHARS] in other for other in originals) > 2:
                 continue  # the third one is the same beginning in another text
-            if _shown_in_part(text, copy, told):
+            if text not in everything and _shown_in_part(text, copy, told):
                 index = seen.before[at].index
                 yield from broken("MARK-2", f"of {len(text)} characters of message {index} a part was shown as if it were all")
 

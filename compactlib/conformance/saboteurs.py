@@ -274,7 +274,8 @@ def _loses_the_newest_words(conversation: Conversation, policy: Policy, **option
     if isinstance(outcome, Compacted):
         messages = outcome.conversation.messages
         last = messages[-1]
-        if last.role == "model" and not last.calls and len(messages) - 1 > _head_stop(outcome):
+        is_thinking = any(isinstance(block, Reasoning) for block in last.blocks)
+        if last.role == "model" and not last.calls and not is_thinking and len(messages) - 1 > _head_stop(outcome):
             return _remade(outcome, policy, messages[:-1])
     return outcome
 
@@ -515,7 +516,7 @@ def _keeps_both_summaries(conversation: Conversation, policy: Policy, **options:
     """The summary before is kept beside the new one."""
     outcome = compact(conversation, policy, **options)
     old = next(_summaries(conversation), None)
-    if not isinstance(outcome, Compacted) or old is None:
+    if not isinstance(outcome, Compacted) or old is None or outcome.reason != "target-met":
         return outcome
     return _in_head(outcome, policy, old)
 
@@ -550,7 +551,7 @@ def _starts_again(conversation: Conversation, policy: Policy, **options: Any) ->
 @_breaks("L25")
 def _does_not_quote(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """The transcript is shown as it is."""
-    bare = _transcript(lambda lines: [re.sub("^> (?!>)", "", line) for line in lines])
+    bare = _transcript(lambda lines: [line.removeprefix("> ") for line in lines])
     return _asking(bare)(conversation, policy, **options)
 
 

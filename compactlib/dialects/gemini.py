@@ -244,20 +244,19 @@ def _parse_call(raw: dict[str, Json], word: str, value: dict[str, Json], take: T
 
 def _parse_result(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Result:
     key = _RESULTS[word]
-    answer, media = value.get(key), value.get("parts")
-    call_id = _named(value, "id")
+    answer, media, call_id = value.get(key), value.get("parts"), value.get("id")
     known = _BY_ID[word]
-    if not call_id:
-        call_id, known = _named(value, "name"), _BY_NAME[word]
+    if call_id.__class__ is not str or not call_id:
+        call_id, known = _named(value, "id") or _named(value, "name"), _BY_NAME[word]
     if None in value.values():
         known -= {key for key in known if value.get(key) is None}
-    blocks: list[Block] = [] if answer is None else [_words_of(answer, take)]
+    blocks: tuple[Block, ...] = () if answer is None else (_words_of(answer, take),)
     if media is not None:
         blocks += _parse_media_parts(media, take)
-    return Result(call_id, tuple(blocks), shape_of_nested(raw, word, _NOTHING, known, take))
+    return Result(call_id, blocks, shape_of_nested(raw, word, _NOTHING, known, take))
 
 
-def _parse_media_parts(raw: Json, take: Take) -> list[Block]:
+def _parse_media_parts(raw: Json, take: Take) -> tuple[Block, ...]:
     if raw.__class__ is not list:
         raise ShapeError(".parts", f"parts is a list of parts, not {kind_of(raw)}")
     made: list[Block] = []
@@ -266,7 +265,7 @@ def _parse_media_parts(raw: Json, take: Take) -> list[Block]:
             made.append(_parse_nested(part, take))
         except ShapeError as error:
             raise ShapeError(f".parts[{place}]{error.path}", error.problem) from None
-    return made
+    return tuple(made)
 
 
 def _parse_nested(raw: Json, take: Take) -> Block:

@@ -104,6 +104,8 @@ _CALL_FIELDS: Final = {
 }
 _ITEM: Final = "item"
 """The form of a message that is an item of another type; its block has the item's shape."""
+_FUNCTION_CALL: Final = wire("function_call", (), _ITEM)
+_FUNCTION_OUTPUT: Final = wire("function_call_output", (), _ITEM)
 
 
 def parse_lone(text: str) -> Message:
@@ -128,6 +130,10 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             content = item.get("content")
             if content.__class__ is str and len(item) == 2 and (role := item.get("role")).__class__ is str:
                 append(Message(_ROLES.get(role, "other"), content, wire(role, tuple(item), "string")))  # the plainest shape
+            elif kind == "function_call":
+                append(Message("model", (_parse_call(item, kind, take),), _FUNCTION_CALL))
+            elif kind == "function_call_output":
+                append(Message("tool", (_parse_output(item, kind, take),), _FUNCTION_OUTPUT))
             elif kind is None or kind == "message":
                 append(_parse_message(item, kind, take))
             elif kind.__class__ is not str:
@@ -256,7 +262,9 @@ def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
 
 def _parse_output(raw: dict[str, Json], kind: str, take: Take) -> Result:
     id_key, key = _id_key(kind, raw), _OUTPUTS[kind]
-    content, form = _parse_content(raw.get(key), key, take)
+    content, form = raw.get(key), ""
+    if content.__class__ is not str:
+        content, form = _parse_content(content, key, take)
     return Result(string(raw, id_key), content, shape_of(raw, kind, {"type", id_key, key}, take, form))
 
 
@@ -267,10 +275,10 @@ def _id_key(kind: str, keys: Container[str]) -> str:
     return "id" if kind == "local_shell_call_output" and "call_id" not in keys else "call_id"
 
 
-def _parse_content(raw: Json, key: str, take: Take) -> tuple[str | tuple[Block, ...] | None, str]:
-    """What came out of a tool, and the form in which it was written."""
-    if raw is None or raw.__class__ is str:
-        return raw, ""
+def _parse_content(raw: Json, key: str, take: Take) -> tuple[tuple[Block, ...] | None, str]:
+    """What came out of a tool, if it is not one string, and the form in which it was written."""
+    if raw is None:
+        return None, ""
     if key == "tools":
         return (Opaque(key, take(raw)),), "value"
     if raw.__class__ is dict and raw.get("type") in _MEDIA:

@@ -88,7 +88,11 @@ def shape_of(raw: dict[str, Json], tag: str, known: Set[str], take: Take, form: 
     keys = tuple(raw)
     if raw.keys() <= known:
         return wire(tag, keys, form)
-    return Wire(tag, keys, tuple([(key, take(value)) for key, value in raw.items() if key not in known]), form)
+    return Wire(tag, keys, tuple(_residue(raw, known, take)), form)
+
+
+def _residue(raw: dict[str, Json], known: Set[str], take: Take) -> list[tuple[str, Json]]:
+    return [(key, value if value.__class__ is str else take(value)) for key, value in raw.items() if key not in known]
 
 
 def write(shape: Wire, known: dict[str, Json], give: Take) -> dict[str, Json]:
@@ -118,9 +122,9 @@ def shape_of_nested(raw: dict[str, Json], tag: str, known: Set[str], known_insid
     form = ""
     if len(raw) > 1:
         form = str(len(raw))
-        rest = [(key, take(value)) for key, value in raw.items() if key not in known and key != tag]
+        rest = _residue(raw, known | {tag}, take)
     if not inner.keys() <= known_inside:
-        rest.append((tag, {key: take(value) for key, value in inner.items() if key not in known_inside}))
+        rest.append((tag, dict(_residue(inner, known_inside, take))))
     keys = (*raw, *inner)
     return Wire(tag, keys, tuple(rest), form) if rest else wire(tag, keys, form)
 

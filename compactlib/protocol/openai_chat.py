@@ -48,6 +48,8 @@ _NAMES_KEPT: Final = 4096  # hostile input must not grow the memo without bound
 _ID_CHARS: Final = 40
 _LONGEST_ID_CHARS: Final = 64
 _LEGACY: Final = "\x00function_call "  # + the message's index: the key of a call that has no id
+_PARTS: Final = 1 << 30  # positions from here on count the parts of the content
+_FUNCTION_CALL: Final = 1 << 31  # the position of a call of the old kind
 _MARKER_CHARS: Final = 64
 _JSON_SPACE: Final = " \t\n\r"
 
@@ -184,10 +186,11 @@ class OpenAIChatReader(Reader):
         key = block.id
         path = f"/tool_calls/{place}"
         if tag == "function_call":
-            key, path = f"{_LEGACY}{self.index}", "/function_call"
+            key, place, path = f"{_LEGACY}{self.index}", _FUNCTION_CALL, "/function_call"
         elif tag == "tool_use":
             parts = [part for part in message.blocks if not isinstance(part, Reasoning)]
-            path = f"/content/{parts.index(block)}"
+            place = _PARTS + next(position for position, part in enumerate(parts) if part is block)
+            path = self._call_path(place)
         breach = self.machine.call(key, place)
         if breach is not None:
             self._call_breach(breach, block, path)
@@ -344,10 +347,12 @@ class OpenAIChatReader(Reader):
         return found
 
     def _open_case(self, calls: Sequence[tuple[str, int]]) -> str | None:
-        return "legacy" if all(key.startswith(_LEGACY) for key, _place in calls) else self._pair_case
+        return "legacy" if all(place & (NEXT - 1) == _FUNCTION_CALL for _key, place in calls) else self._pair_case
 
     def _call_path(self, position: int) -> str:
-        return f"/tool_calls/{position}"
+        if position == _FUNCTION_CALL:
+            return "/function_call"
+        return f"/tool_calls/{position}" if position < _PARTS else f"/content/{position - _PARTS}"
 
     def _shown(self, key: str) -> str:
         return "" if key.startswith(_LEGACY) else key

@@ -161,9 +161,10 @@ def cues(sentence: str) -> frozenset[str]:
     index = _index()
     found = set()
     for at, word in enumerate(words):
-        for phrase, kind in index.get(word, ()):
-            if len(phrase) == 1 or tuple(words[at : at + len(phrase)]) == phrase:
-                found.add(kind)
+        if word in index:
+            for phrase, kind in index[word]:
+                if len(phrase) == 1 or tuple(words[at : at + len(phrase)]) == phrase:
+                    found.add(kind)
     return frozenset(found)
 
 

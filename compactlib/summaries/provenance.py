@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 from ..model import Message, Origin, Result, Text
@@ -70,6 +70,7 @@ _FIRST_PROMPT_TOKENS: Final = 500
 _LATEST: Final = LATEST_PROMPT.casefold()
 _UNDIVIDED: Final = "\u2e80"  # from here on, scripts that do not put spaces between words
 _MOST_OCCURRENCES: Final = 200  # of one item in the texts it is looked for
+_MOST_LOOKUPS: Final = 100  # of items that no person said; each costs a search of everything replaced
 
 
 def visible(text: str) -> str:
@@ -92,8 +93,8 @@ _FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', 
 
 def folded(text: str) -> str:
     """*text* for comparison: case, quotation marks, backslashes and the width of white space do not count."""
-    lines = (" ".join(visible(line).split()) for line in text.splitlines())
-    return "\n".join(filter(None, lines)).translate(_FLATTEN).casefold()
+    shown = visible("\n".join(text.splitlines())).translate(_FLATTEN).casefold()
+    return "\n".join(filter(None, (" ".join(line.split()) for line in shown.split("\n"))))
 
 
 _FLAGS: Final = ("[reopened]", "[unverified]", "(cut)", "(not verified)", "not verified")
@@ -170,10 +171,11 @@ def with_proven_words(
     carried = {core(item) for key in ("goal", "orders") for item in before.items(key)}
     said = "\x00".join(map(folded, [*more_texts, *said_by_persons(messages)]))
 
+    @cache
     def is_proven(words: str) -> bool:
         return words in carried or _occurs(words, said) or _occurs(words.removeprefix(_LATEST).strip(" \"'"), said)
 
-    sources: _Sources | None = None
+    sources = _Sources(messages, said)
     moved: list[str] = []
     for key in ("goal", "orders"):
         kept = []
@@ -189,7 +191,6 @@ def with_proven_words(
                 if is_proven(words):
                     kept.append(f"- {sentence}")
                 elif words:
-                    sources = sources or _Sources(messages, said)
                     moved.append(f"- reported by {sources.find(words)}: {item_text(sentence)}")
         if sections.body(key):
             sections = sections.with_items(key, kept)
@@ -204,25 +205,36 @@ def _sentences(item: str) -> list[str]:
 
 
 class _Sources:
-    """Who said what, for items that no person said; made only when there is such an item."""
+    """Who said what, for items that no person said; the texts are made ready when the first such item comes."""
 
     def __init__(self, messages: Sequence[Message], human: str) -> None:
-        calls = calls_by_result(messages)
-        self.texts: list[tuple[str, str]] = [("the person, in part", human)]
-        for message in messages:
+        self.messages = messages
+        self.human = human
+        self.known: dict[str, str] = {}
+
+    @cached_property
+    def texts(self) -> list[tuple[str, str]]:
+        """(who, what was said, folded), in order, the persons' first."""
+        calls = calls_by_result(self.messages)
+        texts = [("the person, in part", self.human)]
+        for message in self.messages:
             for block, origin in zip(message.blocks, stated_origins(message), strict=True):
                 if isinstance(block, Result):
                     call = calls.get(id(block))
-                    self.texts.append((label(call.name, limit_chars=40) if call else "a tool", folded(block.text)))
+                    texts.append((label(call.name, limit_chars=40) if call else "a tool", folded(block.text)))
                 elif isinstance(block, Text) and origin is not Origin.HUMAN:
-                    self.texts.append((f"the {origin.value}" if origin is not Origin.TOOL else "a tool", folded(block.text)))
+                    texts.append((f"the {origin.value}", folded(block.text)))
+        return texts
 
-    def find(self, core: str) -> str:
-        """Who said it: a tool's name, ``the model``, ..., or ``the summariser`` if nobody did."""
-        for who, text in self.texts:
-            if core in text:
-                return who
-        return "the summariser"
+    def find(self, words: str) -> str:
+        """A tool's name, ``the model``, ..., or ``the summariser`` if nobody said it."""
+        who = self.known.get(words)
+        if who is None:
+            if len(self.known) >= _MOST_LOOKUPS:
+                return "a source not looked up"
+            who = next((who for who, text in self.texts if words in text), "the summariser")
+            self.known[words] = who
+        return who
 
 
 def with_first_prompt(

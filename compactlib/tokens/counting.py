@@ -196,18 +196,20 @@ class Memo:
         counter: counts one text; see `checked`.
     """
 
-    __slots__ = ("_known", "counter")
+    __slots__ = ("_held", "_sizes", "counter")
 
     def __init__(self, counter: Counter = estimate) -> None:
         self.counter: Final = checked(counter)
-        self._known: dict[int, tuple[Message, int]] = {}
+        self._sizes: dict[int, int] = {}
+        self._held: list[Message] = []
 
     def message(self, message: Message) -> int:
         """The tokens of one message."""
-        known = self._known.get(id(message))
-        if known is None:
-            known = self._known[id(message)] = (message, _message(message, self.counter))
-        return known[1]
+        size = self._sizes.get(id(message))
+        if size is None:
+            size = self._sizes[id(message)] = _message(message, self.counter)
+            self._held.append(message)
+        return size
 
     def messages(self, messages: Iterable[Message]) -> int:
         """The tokens of several messages together."""
@@ -231,8 +233,9 @@ class Memo:
 
     def keep(self, messages: Iterable[Message]) -> None:
         """Forget all messages but these, so that what a compaction dropped does not stay in memory."""
-        known = self._known
-        self._known = {id(message): known[id(message)] for message in messages if id(message) in known}
+        sizes = self._sizes
+        self._held = [message for message in messages if id(message) in sizes]
+        self._sizes = {id(message): sizes[id(message)] for message in self._held}
 
 
 class Tally:

@@ -21,15 +21,35 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from json import JSONEncoder
-from typing import Final
+from collections.abc import Callable, Iterator
+from json import JSONEncoder, encoder
+from typing import Any, Final
 
 from ..model import Json
 
 __all__ = ["json_text"]
 
 _encode: Final = JSONEncoder(ensure_ascii=False).encode
+
+
+def _in_c() -> Callable[[Json, int], tuple[str, ...]] | None:
+    """
+    The encoder behind `JSONEncoder`, made once: to make it takes longer than to write the arguments of a call.
+
+    Without a memory of what it is inside of, it ends a circle by a `RecursionError`.
+    """
+    make: Any = getattr(encoder, "c_make_encoder", None)
+    if make is None:  # an interpreter without it
+        return None
+    sort_keys = skip_keys = False
+    allow_nan = True
+    made: Callable[[Json, int], tuple[str, ...]] = make(
+        None, JSONEncoder().default, encoder.encode_basestring, None, ": ", ", ", sort_keys, skip_keys, allow_nan
+    )
+    return made
+
+
+_pieces: Final = _in_c()
 
 _DIGITS: Final = 4_300
 """More digits than these the interpreter does not write out by default."""
@@ -42,10 +62,8 @@ def json_text(value: Json) -> str:
     >>> json_text({"path": "отчёт.txt", "limit": 200})
     '{"path": "отчёт.txt", "limit": 200}'
     """
-    if value.__class__ is str:
-        return _encode(value)
     try:
-        return _encode(value)
+        return _encode(value) if _pieces is None else "".join(_pieces(value, 0))
     except (RecursionError, TypeError, ValueError):
         return "".join(_written(value))
 

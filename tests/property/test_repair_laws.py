@@ -1,0 +1,400 @@
+"""
+The laws of repair, over conversations with several faults at once and over every short word.
+
+`broken_laws` checks one repair without any code of the passes:
+
+* L1: what is left is exactly what the validator still calls an error; a valid
+  conversation comes back as the same object; repairing twice is repairing once;
+* L4: pending calls stay pending unless the conversation is closed;
+* L5: sealed model messages of the current turn are the same objects, in order;
+* L9: no success is invented, and what is new says so;
+* L8: no word of a person, and none of the model's, is lost;
+* L16: the same again gives the same, ids included, also in another process;
+* L19: messages far from any fault are the same objects.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+from attrs import asdict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlib.dialects import parse, render
+from compactlib.model import Conversation, Message, Origin, Reasoning, Text
+from compactlib.protocol.answering import UNKNOWN_OUTCOME
+from compactlib.protocol.mending import NO_OUTPUT
+from compactlib.protocol.repair import Repaired, repair
+from compactlib.protocol.validator import Violation, check
+from compactlib.turns import divide
+
+from ..strategies import build, histories
+from ..words import build as spell
+from ..words import words
+
+Messages = list[dict[str, Any]]
+PROFILES = {
+    "anthropic": ("anthropic", "anthropic-strict", "anthropic-no-prefill"),
+    "openai-chat": ("openai-chat", "openai-compatible", "groq"),
+}
+
+# -- the laws ----------------------------------------------------------------------------------------------------------
+
+
+def errors(conversation: Conversation, *, close: bool, profile: str) -> list[Violation]:
+    """What the provider would refuse."""
+    mode: Any = "request" if close else "history"
+    return [found for found in check(conversation, mode=mode, profile=profile) if found.level == "error"]
+
+
+def broken_laws(before: Conversation, made: Repaired, *, close: bool, profile: str) -> list[str]:
+    """The laws that a repair breaks, in words."""
+    after = made.conversation
+    first = errors(before, close=close, profile=profile)
+    checks = {
+        "L1: what is left is named": [one.violation for one in made.left] == errors(after, close=close, profile=profile),
+        "L1: what is left has a reason": all(one.reason for one in made.left),
+        "L1: what is valid is the same object": bool(first) or (after is before and not made.fixes),
+        "L1: a fix is a change": (after is before) == (not made.fixes),
+        "L1: twice is once": repair(after, close=close, profile=profile).conversation is after,
+        "L1: twice is once on the wire": bool(made.left) or not errors(again(after), close=close, profile=profile),
+        "L4: the frontier is kept": close or pending_ids(before) <= pending_ids(after),
+        "L5: sealed messages are untouched": holds_in_order(sealed(before), after.messages),
+        "L8: no word is lost": not said(before.messages) - said(after.messages),
+        "L9: no success is invented": all(map(is_known(before), results(after.messages))),
+        "L19: the rest is the same": far_away(before, made, first) <= {id(message) for message in after.messages},
+        "fixes are JSON": all(json.dumps(asdict(fix)) for fix in made.fixes),
+        "fixes name messages": all(fix.index is None or fix.index < len(before.messages) for fix in made.fixes),
+    }
+    return [law for law, holds in checks.items() if not holds]
+
+
+def again(conversation: Conversation) -> Conversation:
+    """What the next process reads."""
+    return parse(render(conversation), dialect=conversation.dialect)
+
+
+def pending_ids(conversation: Conversation) -> Counter[str]:
+    """The ids of the pending calls."""
+    if not any(message.role == "model" for message in conversation.messages):
+        return Counter()
+    pending = divide(conversation).pending
+    return Counter(conversation.messages[at].calls[ordinal].id for at, ordinal in pending)
+
+
+def sealed(conversation: Conversation) -> list[Message]:
+    """The model messages of the current turn that hold reasoning."""
+    messages = conversation.messages
+    if not any(message.role == "model" for message in messages):
+        return []
+    start = divide(conversation).current_turn
+    return [one for one in messages[start:] if one.role == "model" and any(isinstance(part, Reasoning) for part in one.blocks)]
+
+
+def holds_in_order(wanted: list[Message], messages: tuple[Message, ...]) -> bool:
+    """Whether all *wanted* are among *messages*, the same objects in the same order."""
+    rest = iter(messages)
+    return all(any(found is one for found in rest) for one in wanted)
+
+
+def said(messages: tuple[Message, ...]) -> Counter[tuple[str, str]]:
+    """All words that are not blank, by who said them."""
+    return Counter(
+        (message.role, block.text)
+        for message in messages
+        for block in message.blocks
+        if isinstance(block, Text) and block.text.strip()
+    )
+
+
+def results(messages: tuple[Message, ...]) -> list[str]:
+    """The text of every result."""
+    return [result.text for message in messages for result in message.results]
+
+
+def is_known(before: Conversation) -> Any:
+    """Whether a result says what one of the input said, or that nothing is known."""
+    known = {*results(before.messages), UNKNOWN_OUTCOME, NO_OUTPUT, "(the error was not recorded)"}
+    return lambda text: text in known or text.endswith("(see attached image)")
+
+
+def far_away(before: Conversation, made: Repaired, first: list[Violation]) -> set[int]:
+    """The messages in no stretch, from a model message up to the next, that a fault or a fix speaks of."""
+    stretches, number = [], 0
+    for message in before.messages:
+        number += message.role == "model"
+        stretches.append(number)
+    named = [one.index for one in first] + [fix.index for fix in made.fixes] + [one.violation.index for one in made.left]
+    near = {stretches[index] for index in named if index is not None and index < len(stretches)}
+    for fix in made.fixes:  # a message is joined to the one before it, between which everything may have gone
+        if fix.name == "merge-same-role" and fix.index is not None:
+            stretch = stretches[fix.index]
+            while stretch in near:
+                stretch -= 1
+            near.add(stretch)
+    return {id(message) for message, stretch in zip(before.messages, stretches, strict=True) if stretch not in near}
+
+
+# -- conversations with wounds -----------------------------------------------------------------------------------------
+
+
+@st.composite
+def wounded(draw: st.DrawFn, dialect: str) -> Messages:
+    """The wire messages of a legal conversation, with one to five wounds."""
+    messages = build(draw(histories()), dialect, thinking=draw(st.booleans()))
+    for _ in range(draw(st.integers(1, 5))):
+        draw(st.sampled_from(WOUNDS))(draw, messages, dialect)
+    return messages
+
+
+def at_any(draw: st.DrawFn, messages: Messages) -> int:
+    """An index of a message."""
+    return draw(st.integers(0, len(messages) - 1))
+
+
+def lose(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    if messages:
+        messages.pop(at_any(draw, messages))
+
+
+def double(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    if messages:
+        messages.insert(at_any(draw, messages), copy.deepcopy(messages[at_any(draw, messages)]))
+
+
+def swap(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    if messages:
+        messages.insert(at_any(draw, messages), messages.pop(at_any(draw, messages)))
+
+
+def interrupt(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    role = draw(st.sampled_from(["user", "assistant"]))
+    messages.insert(draw(st.integers(0, len(messages))), {"role": role, "content": draw(st.sampled_from(["wait", "", " "]))})
+
+
+def empty(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    if messages:
+        message = messages[at_any(draw, messages)]
+        if message["role"] != "tool" or dialect == "openai-chat":
+            message["content"] = draw(st.sampled_from(["", [], "  "]))
+
+
+def stray(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    result = {"type": "tool_result", "tool_use_id": "nobody", "content": "ok"}
+    block: dict[str, Any] = {"role": "user", "content": [result, {"type": "text", "text": "and this"}]}
+    tool = {"role": "tool", "tool_call_id": "nobody", "content": "ok"}
+    messages.insert(draw(st.integers(0, len(messages))), block if dialect == "anthropic" else tool)
+
+
+def rename(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    """Let one id be another, everywhere: illegal, empty, or one that is in use."""
+    new = draw(st.sampled_from(["functions.read:0", "", "c1", "x" * 70]))
+    old = draw(st.sampled_from(["c1", "c2", "c3"]))
+    text = json.dumps(messages).replace(f'"{old}"', json.dumps(new))
+    messages[:] = json.loads(text)
+
+
+def unseal(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    for block in blocks(messages, "thinking"):
+        if draw(st.booleans()):
+            block["signature"] = ""
+
+
+def speak_late(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    """Words behind a call, in its message."""
+    if dialect == "anthropic":
+        for message in messages:
+            held = message["content"]
+            if isinstance(held, list) and any(block["type"] == "tool_use" for block in held) and draw(st.booleans()):
+                held.append({"type": "text", "text": "and so it goes"})
+
+
+def spoil_arguments(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    for block in blocks(messages, "tool_use"):
+        if draw(st.booleans()):
+            block["input"] = draw(st.sampled_from(["{", '{"a": 1}', None, [1]]))
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            if draw(st.booleans()):
+                call["function"]["arguments"] = draw(st.sampled_from(['{"a": ', "", "NaN"]))
+
+
+def picture(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    for block in blocks(messages, "tool_result"):
+        if draw(st.booleans()):
+            block.update(is_error=True, content=[image])
+
+
+def shuffle_blocks(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
+    if messages:
+        held = messages[at_any(draw, messages)]["content"]
+        if isinstance(held, list):
+            held[:] = draw(st.permutations(held))
+
+
+def blocks(messages: Messages, kind: str) -> list[dict[str, Any]]:
+    """The blocks of a kind."""
+    return [
+        block for message in messages if isinstance(message["content"], list) for block in message["content"] if block["type"] == kind
+    ]
+
+
+WOUNDS = [
+    lose, lose, double, swap, swap, interrupt, empty, stray, rename, unseal, speak_late, spoil_arguments, picture, shuffle_blocks,
+]  # fmt: skip
+
+
+# -- the tests ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
+def test_repair_of_several_faults_keeps_every_law(dialect: str) -> None:
+    """Whatever is broken, in whichever profile, closed or not."""
+
+    @given(wounded(dialect), st.booleans(), st.sampled_from(PROFILES[dialect]))
+    def holds(messages: Messages, close: bool, profile: str) -> None:
+        conversation = parse(messages, dialect=dialect)
+        made = repair(conversation, close=close, profile=profile)
+
+        assert broken_laws(conversation, made, close=close, profile=profile) == []
+
+        twin = repair(parse(messages, dialect=dialect), close=close, profile=profile)
+        assert (twin.fixes, twin.left, render(twin.conversation)) == (made.fixes, made.left, render(made.conversation))
+
+    holds()
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
+def test_valid_history_comes_back_as_the_same_object(dialect: str) -> None:
+    """With pending calls at its end or without."""
+
+    @given(histories(), st.booleans())
+    def holds(pieces: list[Any], thinking: bool) -> None:
+        conversation = parse(build(pieces, dialect, thinking=thinking), dialect=dialect)
+        made = repair(conversation)
+
+        if not errors(conversation, close=False, profile=dialect):
+            assert (made.conversation is conversation, made.fixes, made.left) == (True, (), ())
+
+    holds()
+
+
+def repair_words(longest: int, dialect: str) -> tuple[int, Counter[str], list[tuple[str, list[str]]]]:
+    """Repair every word: how many, which fixes were needed, and which broke a law."""
+    count = 0
+    fixes: Counter[str] = Counter()
+    wrong = []
+    for word in words(longest):
+        conversation = parse(spell(word, dialect), dialect=dialect)
+        close = bool(count % 2)
+        profile = PROFILES[dialect][count % 3]
+        made = repair(conversation, close=close, profile=profile)
+        broken = broken_laws(conversation, made, close=close, profile=profile)
+        # of a word of strays nothing remains, and only what is sent now gets a message
+        broken += [one.violation.rule for one in made.left if close or made.conversation.messages]
+        if broken:
+            wrong.append((word, broken))
+        fixes.update(fix.name for fix in made.fixes)
+        count += 1
+    return count, fixes, wrong
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
+def test_every_short_word_is_repaired(dialect: str) -> None:
+    """Nothing but an emptied history is left of all conversations of up to three messages."""
+    count, fixes, wrong = repair_words(3, dialect)
+
+    assert (count, wrong) == (584, [])
+    wanted = {"synthesize-result", "drop-orphan", "dedup-result", "append-user"}
+    assert fixes.keys() >= wanted | ({"merge-same-role", "insert-bridge"} if dialect == "anthropic" else set())
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
+def test_every_word_of_five_letters_is_repaired(dialect: str) -> None:
+    """The same for up to five messages."""
+    count, _fixes, wrong = repair_words(5, dialect)
+
+    assert (count, wrong) == (37448, [])
+
+
+_PROGRAM = """
+import json, sys
+from attrs import asdict
+from compactlib.dialects import parse, render
+from compactlib.protocol.repair import repair
+for dialect, messages in json.load(sys.stdin):
+    made = repair(parse(messages, dialect=dialect), close=True)
+    print(json.dumps([render(made.conversation), [asdict(fix) for fix in made.fixes]]))
+"""
+
+
+def test_two_processes_repair_alike() -> None:
+    """L16: whatever the hash seed and the time zone, ids included."""
+    call = {"type": "tool_use", "id": "functions.read:0", "name": "read", "input": {}}
+    given_to_both = [
+        ["anthropic", [{"role": "assistant", "content": [call, call, {**call, "input": {"a": 1}}]}, {"role": "user", "content": "x"}]],
+        ["openai-chat", spell("pdcrat", "openai-chat")],
+    ]
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", _PROGRAM],
+            input=json.dumps(given_to_both),
+            env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo"))
+    ]
+
+    assert runs[0] == runs[1]
+    assert "rename-id" in runs[0]
+
+
+def test_appended_messages_do_not_change_new_ids() -> None:
+    """L16, L18: the id that a call got stays when the conversation grows."""
+    call = {"type": "tool_use", "id": "a.b", "name": "read", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "a.b", "content": "ok"}
+    step: Messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    ids = []
+    for count in (1, 2, 5):
+        made = repair(parse([{"role": "user", "content": "hi"}, *(step * count)], dialect="anthropic"))
+        ids.append([one.id for message in made.conversation.messages for one in message.calls])
+
+    assert ids[2][:2] == ids[1]
+    assert ids[1][:1] == ids[0]
+    assert len(set(ids[2])) == 5
+
+
+def test_the_laws_are_seen_when_they_are_broken() -> None:
+    """Each check finds a repair that is wrong in its way."""
+    messages = [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "ls", "input": {}}]},
+        {"role": "user", "content": "go on"},
+    ]
+    before = parse(messages, dialect="anthropic")
+    good = repair(before)
+
+    def seen(after: Messages, fixes: Any = good.fixes) -> list[str]:
+        made = Repaired(parse(after, dialect="anthropic"), fixes, ())
+        return broken_laws(before, made, close=False, profile="anthropic")
+
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "a.py"}
+    assert broken_laws(before, good, close=False, profile="anthropic") == []
+    assert seen(messages)[0] == "L1: what is left is named"
+    assert "L9: no success is invented" in seen([*messages[:2], {"role": "user", "content": [result, {"type": "text", "text": "go on"}]}])
+    assert "L8: no word is lost" in seen(messages[:1])
+    assert "L19: the rest is the same" in seen([{"role": "user", "content": "look"}, *messages[1:]])
+    assert good.conversation.messages[1] is before.messages[1]
+    assert good.conversation.messages[2].origin in (None, Origin.HUMAN)
