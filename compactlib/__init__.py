@@ -110,7 +110,12 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f".{home}", __name__)
+    try:
+        module = importlib.import_module(f".{home}", __name__)
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{home}":
+            raise
+        raise AttributeError(f"{name} lives in a wing, and this copy of the library has none") from error
     value = module if home == name else getattr(module, name)  # the module `turns` can be called
     globals()[name] = value
     return value

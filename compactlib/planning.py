@@ -158,7 +158,7 @@ def plan(
         why = f"pins, preamble and reminders take {needed} tokens and leave no room for a tail"
         raise CannotPlanError("irreducible", why, irreducible)
     if smallest >= before_tokens - least_gain:
-        why = f"no cut saves {least_gain} tokens: {smallest} of {before_tokens} have to stay"
+        why = f"the smallest result there could be has {smallest} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
     found = _previous(messages, division, cut, previous)
     replaced = _replaced(messages, division, cut, choice.prompt, preamble, opaque)
@@ -168,7 +168,7 @@ def plan(
         raise CannotPlanError("irreducible", "everything before the cut stays anyway", irreducible)
     head = memo.overhead(conversation) + head_tokens + choice.tail_tokens + SMALLEST_SUMMARY_TOKENS
     if head >= before_tokens - least_gain:
-        why = f"head and tail would keep {head} of {before_tokens} tokens"
+        why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
     pinned_at = _wholly_pinned(messages, pinned)
     earlier, persons = _persons(

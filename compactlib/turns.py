@@ -415,7 +415,7 @@ def _assemble(
     opened = -1  # the prompt of the turn being read
     first_step = 0
     prompt = Kind.PROMPT
-    for start, stop in zip(starts, [*starts[1:], length], strict=True):
+    for start, stop in zip(starts, [*starts[1:], length], strict=False):
         if kinds[start] is not prompt:
             steps.append(Step(start, stop))
             continue

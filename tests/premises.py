@@ -58,7 +58,9 @@ def premises(scenario: Scenario, record: Record, outcome: Outcome) -> Iterator[s
             yield name
     yield from _at_the_cut(seen)
     gone = [at for at in range(seen.cut) if at not in seen.kept]
-    if any(seen.parts.kinds[at] == "result" and seen.before[at].text.strip() for at in gone):
+    if any(seen.parts.kinds[at] == "result" and seen.before[at].text.strip() for at in gone) or any(
+        seen.parts.kinds[at] == "prompt" and at not in seen.parts.starts for at in gone
+    ):
         yield "mixed message"
     if seen.parts.pending:
         yield "frontier"

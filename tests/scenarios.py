@@ -112,7 +112,7 @@ def _honest(request: SummaryRequest, counter: Callable[[str], int]) -> str:
 
 FAULTY: dict[str, Callable[[SummaryRequest, Callable[[str], int]], str | Summary]] = {
     **{name: (lambda request, _counter, fault=fault: fault(request)) for name, fault in FAULTS.items()},  # type: ignore[misc]  # a default binds the name
-    "echo": lambda request, _counter: request.instructions,
+    "echo": lambda request, _counter: request.instructions[:300],
     "headings": lambda _request, _counter: "## Goal\n- to be done\n\n## Critical context\n- none of it matters",
     "padded": _padded,
     "plain": _honest,
@@ -121,17 +121,22 @@ FAULTY: dict[str, Callable[[SummaryRequest, Callable[[str], int]], str | Summary
 """Every summariser that is not the default one, by the name of its fault; ``padded`` and ``plain`` have none."""
 
 
+_FAILING = tuple(
+    name for name in FAULTY if name not in ("forge-section", "invent-path", "drop-anchor", "reopen", "not-smaller", "padded", "plain", "negative")
+)
+
 # --- Conversations ---------------------------------------------------------------------------------------------------
 
 
 class _Writer:
     """Writes wire messages, and what they are, in one dialect."""
 
-    def __init__(self, random: Random, dialect: str, *, thinking: bool, hostile: bool) -> None:
+    def __init__(self, random: Random, dialect: str, *, thinking: bool, hostile: bool, asking: bool) -> None:
         self.random = random
         self.anthropic = dialect == "anthropic"
         self.thinking = thinking
         self.hostile = hostile
+        self.asking = asking
         self.messages: list[dict[str, Any]] = []
         self.kinds: list[Origin | None] = []
         self.features: set[str] = set()
@@ -174,7 +179,7 @@ class _Writer:
     def prompt(self) -> None:
         random = self.random
         text = "please " + self.text(3, 30)
-        if random.random() < 0.3:
+        if self.asking or random.random() < 0.3:
             text += " why is that so?"
         if random.random() < 0.3:
             text += "\nNever touch the billing table!"
@@ -357,7 +362,11 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
     name = random.choice(tuple(COUNTERS))
     counter, per_word = COUNTERS[name]
     special = random.random()
-    writer = _Writer(random, dialect, thinking=random.random() < 0.3, hostile=random.random() < 0.3)
+    if fault is None:
+        fault = random.choice((*_FAILING, *_FAILING, *FAULTY, "answer")) if random.random() < 0.55 else ""
+    writer = _Writer(
+        random, dialect, thinking=random.random() < 0.3, hostile=random.random() < 0.3, asking=fault == "answer"
+    )
     window = random.choice({"words": (2_300, 2_700, 4_000), "letters": (7_600, 9_000, 14_000), "quarters": (2_300, 2_700, 4_000)}[name])
     options: dict[str, Any] = {"schema": random.choice(("brief", "brief", "anchored", "structured", "full"))}
     overhead_words = random.choice((0, 0, 0, 40, 150))
@@ -371,14 +380,16 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
         kind = "one-step"
     elif special < 0.08:
         kind, options["auto"] = "auto-off", False
-    elif special < 0.14:
-        kind, when = "tight", "now"
-        words = int(window / per_word * random.uniform(0.4, 0.7))
+    elif special < 0.15:
+        # a long tail is kept, a little is replaced, and the summary is as long as it may be
+        kind, when, fault, overhead_words, high, window = "tight", "now", "padded", 0, 60, window * 2
+        options |= {"target_tokens": window // 2 - 1, "tail_tokens": window // 2 - 2, "reserve_tokens": window // 4}
+        words = int(window / per_word * random.uniform(0.18, 0.28))
     if random.random() < 0.15:
         options["step_cuts"] = "never"
     if random.random() < 0.1:
         options["retain_prompts"] = False
-    if random.random() < 0.2:
+    if kind != "tight" and random.random() < 0.2:
         options["reserve_tokens"] = random.choice((0, window // 10, window // 3))
     if random.random() < 0.06:
         options["summariser_window_tokens"] = int(random.choice((120, 700, 1_500)) * per_word)
@@ -395,9 +406,6 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
         if random.random() < 0.06:
             writer.step(high=high)  # nobody asked: the first message that counts is the model's
         _grow(random, writer, words, long_turns=random.random() < 0.5, high=high)
-    if fault is None:
-        fault = random.choice(tuple(FAULTY)) if random.random() < 0.45 else ""
-        fault = "padded" if kind == "tight" else fault
     summarise: Summarise = Extractive(counter=counter)
     if fault:
         summarise = _bound(FAULTY[fault], counter)

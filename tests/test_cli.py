@@ -539,6 +539,16 @@ def test_unknown_example_names_those_there_are(run: Run) -> None:
         assert "example:migration" in err
 
 
+@pytest.mark.parametrize("command", FILED)
+def test_real_files_are_answered(command: tuple[str, ...], shared: Path, run: Run) -> None:
+    """Every file of the corpus, read or not: an answer or a reason, never a defect."""
+    files = [path for path in sorted((shared / "corpus").rglob("*")) if path.is_file() and path.stat().st_size < 500_000]
+    defects = [path.name for path in files if "defect" in run(*command, path)[2]]
+
+    assert len(files) > 50
+    assert defects == []
+
+
 def test_bundled_example_is_compacted_and_keeps_what_matters(run: Run) -> None:
     """The first command anybody runs: the decisive last line of the long output is still to be read."""
     status, out, err = run("compact", "example:migration", "--window", "32k", "--show")
@@ -557,6 +567,21 @@ def test_interrupt_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "read_sources", interrupted)
 
     assert run("check", "x") == (130, "", "")
+
+
+def test_defect_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What must not happen is called what it is, with its place, and no traceback."""
+    from compactlib.cli import check
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("at\x1b night")
+
+    monkeypatch.setattr(check, "read_sources", broken)
+    status, out, err = run("check", "x")
+
+    assert (status, out) == (2, "")
+    assert err.startswith("compactlib: a defect of compactlib at test_cli.py:")
+    assert err.endswith("ZeroDivisionError: at\\x1b night\n")
 
 
 def test_reader_that_goes_away_is_no_failure(body: Path) -> None:

@@ -31,7 +31,7 @@ _LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "info")
     type=click.Choice(["request", "history"]),
     help="Whether it is sent now, or may end with open calls.  [default: history for a session, else request]",
 )
-@click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route it takes.  [default: the dialect's]")
+@click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route.  [default: the dialect's own]")
 @click.option("--strict", is_flag=True, help="Let warnings count: what some route, model or version refuses.")
 @format_option
 def check(

@@ -7,7 +7,8 @@ What this is
 
 Rules it obeys
     * A `CompactlibError`, an `OSError` and wrong usage are one line (and a
-      hint) on standard error and status 2.
+      hint) on standard error and status 2; so is a defect of ours, which is
+      called one.
 
 What is not here
     The commands: one module each.
@@ -16,6 +17,8 @@ What is not here
 from __future__ import annotations
 
 import sys
+import traceback
+from pathlib import Path
 
 import click
 
@@ -75,6 +78,9 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
         return _failed(f"{where}{error.strerror or error}")
+    except Exception as error:  # noqa: BLE001  # a person at a terminal is told of a defect in one line, and where it is
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return _failed(f"a defect of compactlib at {Path(place.filename).name}:{place.lineno}: {type(error).__name__}: {error}")
     return status if isinstance(status, int) else 0
 
 

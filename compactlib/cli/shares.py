@@ -48,6 +48,4 @@ def shares(conversation: Conversation, counter: Counter) -> dict[str, int]:
 
 def segments(found: Mapping[str, int]) -> list[Segment]:
     """Shares as the stretches of a bar; what is no content is grey, and what is free is hollow."""
-    return [
-        Segment(tokens, KINDS.get(name, "bright_black"), "░" if name == "free" else "█") for name, tokens in found.items()
-    ]
+    return [Segment(tokens, KINDS.get(name, "bright_black"), "░" if name == "free" else "█") for name, tokens in found.items()]

@@ -202,19 +202,24 @@ def _earlier(record: Record, seen: Evidence, new_texts: list[str]) -> Iterator[F
 
 
 def _pins(record: Record, seen: Evidence) -> Iterator[Finding]:
-    for index, place in record.pins:
-        at = next((at for at, unit in enumerate(seen.before) if unit.index == index), None)
-        if at is None or place >= len(seen.before[at].blocks):
-            continue
-        pinned = seen.before[at].blocks[place]
-        copies = sum(_is_copy(block, pinned) for _, block in seen.new)
-        copies += sum(pinned.kind == "text" and pinned.text in (earlier_prompts(block.text) or ()) for _, block in seen.new)
+    old = [(at, block) for at, unit in enumerate(seen.before) if unit.kind == "pin" for block in unit.blocks]
+    named = [(at, block) for at, block in ((_place(seen, index), place) for index, place in record.pins) if at is not None]
+    pinned = old + [(at, seen.before[at].blocks[place]) for at, place in named if place < len(seen.before[at].blocks)]
+    for at, pin in pinned[len(old) :]:
+        copies = sum(_is_copy(block, pin) for _, block in seen.new)
+        copies += sum(pin.kind == "text" and pin.text in (earlier_prompts(block.text) or ()) for _, block in seen.new)
         copies += at in seen.kept
-        if copies != 1:
-            yield from broken("PIN-1", f"block {place} of message {index} was pinned and stands {copies} times in the output")
+        wanted = sum(_is_copy(block, pin) for place, block in pinned if place == at or place not in seen.kept)
+        if copies != max(wanted, 1):
+            index = seen.before[at].index
+            yield from broken("PIN-1", f"{pin.text[:40]!r} of message {index} was pinned and stands {copies} times in the output")
     tokens, room = record.pinned_tokens, record.limits.room
     if tokens is not None and room is not None and tokens > room // 2:
         yield from broken("PIN-2", f"pins take {tokens} of the {room} tokens there is room for, which is more than half")
+
+
+def _place(seen: Evidence, index: int) -> int | None:
+    return next((at for at, unit in enumerate(seen.before) if unit.index == index), None)
 
 
 def _is_copy(block: Block, pinned: Block) -> bool:

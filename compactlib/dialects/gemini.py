@@ -32,6 +32,7 @@ What is not here
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from ..errors import WireError
@@ -79,7 +80,6 @@ _RESULTS: Final = {  # the wire's word for a result -> the key of what came out
 _BY_ID: Final = {word: frozenset({"id", key, "parts"}) for word, key in _RESULTS.items()}
 _BY_NAME: Final = {word: frozenset({"name", key, "parts"}) for word, key in _RESULTS.items()}
 _MEDIA: Final = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
-_DATA: Final = frozenset({"text", *_CALLS, *_RESULTS, *_MEDIA})
 _NOTHING: Final[frozenset[str]] = frozenset()
 _KINDS: Final = {"image": "image", "audio": "audio", "video": "video", "application": "document", "text": "document"}
 _TEXT: Final = wire("text", ("text",))
@@ -175,26 +175,25 @@ def _parse_parts(raw: list[Json], take: Take) -> tuple[Block, ...]:
 def _parse_part(raw: Json, take: Take) -> Block:
     if raw.__class__ is not dict:
         raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
-    text = raw.get("text")
-    if text.__class__ is str and len(raw) == 1:  # as most parts are
-        return Text(text, _TEXT)
     for word, value in raw.items():
-        if word in _DATA and value is not None:
+        if value is not None and word in _READERS:
             break
     else:
         return _parse_thought(raw, "", take)
-    if word == "text":
-        if raw.get("thought") is True:
-            return _parse_thought(raw, word, take)
-        return Text(string(raw, word), shape_of(raw, word, {word}, take))
-    if value.__class__ is not dict:
+    if value.__class__ is not dict and word != "text":
         raise ShapeError(f".{word}", f"{word} is an object, not {kind_of(value)}")
     try:
-        if word in _CALLS:
-            return _parse_call(raw, word, value, take)
-        return _parse_result(raw, word, value, take) if word in _RESULTS else _parse_media(raw, word, value, take)
+        return _READERS[word](raw, word, value, take)
     except ShapeError as error:
         raise ShapeError(f".{word}{error.path}", error.problem) from None
+
+
+def _parse_text(raw: dict[str, Json], word: str, value: Json, take: Take) -> Block:
+    if value.__class__ is not str:
+        raise ShapeError("", f"text is a string, not {kind_of(value)}")
+    if len(raw) == 1:
+        return Text(value, _TEXT)
+    return _parse_thought(raw, word, take) if raw.get("thought") is True else Text(value, shape_of(raw, word, {word}, take))
 
 
 def _parse_thought(raw: dict[str, Json], word: str, take: Take) -> Block:
@@ -203,11 +202,8 @@ def _parse_thought(raw: dict[str, Json], word: str, take: Take) -> Block:
     if not seal and raw.get("thought") is not True:
         value = take(raw)
         return Opaque(next(iter(value), ""), value)
-    text = raw[word] if word else ""
-    if text.__class__ is not str:
-        raise ShapeError(".text", f"text is a string, not {kind_of(text)}")
     known = {key for key in (word, seal) if key}
-    return Reasoning(text, raw[seal] if seal else None, shape_of(raw, "thought", known, take))
+    return Reasoning(raw.get(word, ""), raw[seal] if seal else None, shape_of(raw, "thought", known, take))
 
 
 def _parse_media(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Media:
@@ -272,7 +268,7 @@ def _parse_nested(raw: Json, take: Take) -> Block:
     """A part inside a response: media are understood, all else is opaque, so nesting ends here."""
     if raw.__class__ is not dict:
         raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
-    if raw.keys() & _MEDIA and not raw.keys() & (_DATA - _MEDIA):
+    if raw.keys() & _MEDIA and not raw.keys() & (_READERS.keys() - _MEDIA):
         return _parse_part(raw, take)
     value = take(raw)
     return Opaque(next(iter(value), ""), value)
@@ -287,6 +283,15 @@ def _words_of(answer: Json, take: Take) -> Text:
         if value.__class__ is str:
             return Text(value, wire("member", (key,)))
     return spell(take(answer), "json")
+
+
+_READERS: Final[dict[str, Callable[[dict[str, Json], str, Json, Take], Block]]] = {
+    "text": _parse_text,
+    **dict.fromkeys(_CALLS, _parse_call),
+    **dict.fromkeys(_RESULTS, _parse_result),
+    **dict.fromkeys(_MEDIA, _parse_media),
+}
+"""What reads a part, by the key of its data."""
 
 
 def render_message(message: Message, give: Take) -> dict[str, Json]:

@@ -43,6 +43,7 @@ MAX_NODES: Final = 20_000_000
 """Most values in one text."""
 
 _LARGEST: Final = 10**MAX_DIGITS
+_SMALLEST: Final = -_LARGEST
 _PLAIN: Final = frozenset({str, bool, type(None)})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -139,7 +140,7 @@ def copy_json(value: Json, path: str = "$", depth: int = 0) -> Json:
     if kind in _PLAIN:
         return value
     if kind is int:
-        if not -_LARGEST < value < _LARGEST:
+        if not _SMALLEST < value < _LARGEST:
             raise WireError(path, f"an integer of more than {MAX_DIGITS} digits")
         return value
     if kind is float or kind is Spelled:
@@ -152,7 +153,7 @@ def copy_json(value: Json, path: str = "$", depth: int = 0) -> Json:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise WireError(path, f"the key {key!r} is no string")
-            if item.__class__ not in _PLAIN:
+            if item.__class__ not in _PLAIN and (item.__class__ is not int or not _SMALLEST < item < _LARGEST):
                 break
         else:
             return dict(value)

@@ -118,14 +118,16 @@ def shape_of_nested(raw: dict[str, Json], tag: str, known: Set[str], known_insid
     (('y', 2), ('call', {'x': 1}))
     """
     inner: dict[str, Json] = raw[tag]
+    keys = (*raw, *inner)
+    count = len(raw)
     rest: list[tuple[str, Json]] = []
-    form = ""
-    if len(raw) > 1:
-        form = str(len(raw))
-        rest = _residue(raw, known | {tag}, take)
+    if count > 1:
+        for key, value in raw.items():
+            if key != tag and key not in known:
+                rest.append((key, value if value.__class__ is str else take(value)))
     if not inner.keys() <= known_inside:
         rest.append((tag, dict(_residue(inner, known_inside, take))))
-    keys = (*raw, *inner)
+    form = "" if count == 1 else str(count)
     return Wire(tag, keys, tuple(rest), form) if rest else wire(tag, keys, form)
 
 

@@ -9,8 +9,9 @@ Rules it obeys
     * Law L19.  Nothing that was passed in is changed; what no pass touched
       stays the very object that it was.
     * Law L5.  A model message of the current turn that holds reasoning is
-      *sealed*, and no pass may edit it.  Which messages these are is settled
-      before the first pass, so that no repair can unseal one.
+      *sealed*, and no pass may edit it.  None is ever added to those of the
+      input: a result that is put before a prompt does not open its turn again.
+      One may leave, when a result is dropped that hid a prompt.
 
 How it works
     The draft numbers messages as the wire does, like the validator's findings:
@@ -89,9 +90,7 @@ class Draft:
         self.tools: Final = frozenset(tool.name for tool in conversation.tools)
         self.fixes: list[Fix] = []
         messages = conversation.messages
-        sealed = [at for at, message in enumerate(messages) if message.role == "model" and _has_seal(message)]
-        current = divide(conversation).current_turn if sealed else 0
-        self._sealed: Final = {id(messages[at]) for at in sealed if at >= current}
+        self._sealed = _sealed_of(conversation)
         start, stop = conversation.fused
         self._fused: Final = _one(messages[start:stop]) if stop - start > 1 else None
         if self._fused is not None:
@@ -101,6 +100,11 @@ class Draft:
     def is_sealed(self, message: Message) -> bool:
         """Whether law L5 forbids to edit it."""
         return id(message) in self._sealed
+
+    def reseal(self) -> None:
+        """Let go of the sealed messages whose turn turned out to be closed."""
+        if self._sealed and self.fixes:
+            self._sealed &= _sealed_of(self.conversation)
 
     def errors(self) -> tuple[Violation, ...]:
         """What the provider would refuse as it stands now."""
@@ -125,6 +129,14 @@ class Draft:
     def say(self, name: str, rule: str, source: int | None, message: str, ids: Iterable[str] = ()) -> None:
         """Note what was done."""
         self.fixes.append(Fix(name, rule, source, tuple(ids), message))
+
+
+def _sealed_of(conversation: Conversation) -> frozenset[int]:
+    """The identities of the model messages of the current turn that hold reasoning."""
+    messages = conversation.messages
+    held = [at for at, message in enumerate(messages) if message.role == "model" and _has_seal(message)]
+    current = divide(conversation).current_turn if held else 0
+    return frozenset(id(messages[at]) for at in held if at >= current)
 
 
 def _has_seal(message: Message) -> bool:

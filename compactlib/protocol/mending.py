@@ -32,6 +32,7 @@ from attrs import evolve
 
 from ..model import Block, Call, Json, Media, Message, Opaque, Origin, Reasoning, Result, Text, Wire, wire
 from .answering import UNKNOWN_OUTCOME
+from .batches import read_batches
 from .draft import Draft, Piece, pieces_of, rebuilt, with_key, without_key
 from .violation import Violation
 
@@ -59,15 +60,12 @@ def _drop(block: Block, found: list[Violation], draft: Draft) -> list[Block]:
 
 
 def _empty_text(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
-    """Drop an empty text, or fill it where the message would be left with nothing."""
+    """Drop a text that is empty or blank; where that would leave the first message with nothing, fill it."""
+    del draft
     if not isinstance(block, Text):
         return None
-    return _placeholder(block, found, draft) if found[0].fix == "placeholder-text" else []
-
-
-def _placeholder(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
-    del found, draft
-    return [evolve(block, text=NO_CONTENT)] if isinstance(block, Text) else None
+    is_needed = found[0].fix == "placeholder-text" and found[0].index == 0
+    return [evolve(block, text=NO_CONTENT)] if is_needed else []
 
 
 def _no_output(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
@@ -162,7 +160,7 @@ def _as_object(value: Json) -> Json:
 # rule -> (name of the fix, what was done, how)
 _MENDERS: Final[Mapping[str, tuple[str, str, _Mender]]] = {
     "A-EMPTY-01": ("drop-empty", "removed an empty text", _empty_text),
-    "A-EMPTY-02": ("placeholder-text", "put a placeholder for blank text", _placeholder),
+    "A-EMPTY-02": ("drop-empty", "removed a blank text", _empty_text),
     "A-EMPTY-05": ("placeholder-text", "put a placeholder into an empty result", _no_output),
     "A-EMPTY-06": ("placeholder-text", "put a placeholder into an empty error", _no_output),
     "A-CACHE-02": ("drop-empty", "removed an empty text with a cache mark", _marked_empty),
@@ -233,7 +231,7 @@ def _mend_message(draft: Draft, at: int, found: dict[int, list[Violation]]) -> b
         if made is None:
             pieces.append(piece)
             continue
-        if rule == "A-EMPTY-01" and made:
+        if mender is _empty_text and made:
             name, words = "placeholder-text", "put a placeholder for an empty text"
         ids = about[0].call_ids or ((block.id,) if isinstance(block, Call) else ())
         draft.say(name, rule, source, words, ids)
@@ -275,6 +273,10 @@ def move_images(draft: Draft, errors: tuple[Violation, ...]) -> None:
             place = _place(draft.slots[one.index][0], [], one) if one.rule == "A-IMG-01" else 0
             if place is not None:
                 named.setdefault(one.index, (one.rule, set()))[1].add(place)
+    # L4: where results are still to come, nothing may stand behind those that are there
+    if named and draft.mode == "history" and any(one.answer is None for one in read_batches(draft)[0][-1].calls):
+        last = max(at for at, (message, _source) in enumerate(draft.slots) if message.role == "model")
+        named = {at: found for at, found in named.items() if at < last}
     if not named:
         return
     slots = list(draft.slots)
@@ -328,5 +330,4 @@ def _carrier(media: list[Piece]) -> Message:
 def _behind_results(message: Message, media: list[Piece]) -> Message:
     pieces = pieces_of(message)
     last = max(place for place, (block, _origin) in enumerate(pieces) if isinstance(block, Result))
-    marker: Piece = (Text(IMAGE_MARKER), Origin.ATTACHMENT)
-    return rebuilt(message, [*pieces[: last + 1], marker, *media, *pieces[last + 1 :]])
+    return rebuilt(message, [*pieces[: last + 1], *media, *pieces[last + 1 :]])

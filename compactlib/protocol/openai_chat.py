@@ -118,7 +118,7 @@ class OpenAIChatReader(Reader):
                         continue
                     if block.wire.tag != "function":
                         self._other_call(message, block, place)
-                        place += 1
+                        place += block.wire.tag == "custom"
                         continue
                     key = block.id
                     breach = call(key, place)
@@ -136,7 +136,7 @@ class OpenAIChatReader(Reader):
                         self._odd_arguments(block, f"/tool_calls/{place}/function/arguments")
                     place += 1
                 if not place or self.profile.string_only:
-                    self._no_calls(message, content, place)
+                    self._no_calls(message, content)
             elif role == "user":
                 if machine.waiting and self._intruder < 0:
                     self._intruder = at >> PLACE_BITS
@@ -156,17 +156,17 @@ class OpenAIChatReader(Reader):
         self.found += self._unanswered(self.machine.abandoned)
         self._intruder = -1
 
-    def _no_calls(self, message: Message, content: tuple[Block, ...], calls: int) -> None:
+    def _no_calls(self, message: Message, content: tuple[Block, ...]) -> None:
         """What an assistant message must have where it has no calls."""
         form = message.wire.form
-        parts = [block for block in content if not isinstance(block, Call | Reasoning)]
         if form == "list" and self.profile.string_only:
             self.report(
                 "O-CONTENT-01", "/content", "the content of an assistant message is a list", "a string", case="string-only"
             )
-        if calls:
+        if any(isinstance(block, Call) for block in content):
             return
-        if form in ("null", "absent", "list") and not parts and not message.wire.get("refusal"):
+        is_empty = all(isinstance(block, Reasoning) for block in content)
+        if form in ("null", "absent", "list") and is_empty and not message.wire.get("refusal"):
             self._no_content(form, self._lax)
         if "tool_calls" in message.wire.keys:
             self._empty_calls(message)

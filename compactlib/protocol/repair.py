@@ -142,6 +142,7 @@ def repair(conversation: Conversation, *, close: bool = False, profile: Profile 
     errors = draft.errors()
     for _round in range(_ROUNDS):
         done = len(draft.fixes)
+        draft.reseal()
         for mend in (answer_calls, _merge, _bridge, rename_ids, mend_blocks, move_images, _append):
             before = len(draft.fixes)
             if errors:
@@ -220,10 +221,14 @@ def _reason(draft: Draft, violation: Violation) -> str:
         return "a user message has to stand last, and none is appended unless the conversation is closed"
     if violation.index is None:
         return "it concerns the request, not a message"
-    if draft.is_sealed(draft.slots[violation.index][0]):
+    start = violation.index - (violation.rule == "A-ALT-01")  # which is about two messages
+    about = draft.slots[start : violation.index + 1]
+    if any(draft.is_sealed(message) for message, _source in about):
         return "its message holds reasoning and belongs to the current turn, so law L5 forbids to edit it"
     if RULES[violation.rule].core == "C1" and draft.mode == "history":
         return "the call is pending: no person has spoken since, so its result may still come"
+    if violation.fix == "move-image" and draft.mode == "history":
+        return "its batch is not complete, and media go behind the whole batch"
     if RULES[violation.rule].fix is None:
         return "no safe fix is known for it"
     return "no safe fix applies here"

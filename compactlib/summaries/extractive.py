@@ -349,7 +349,7 @@ def _carry_on(evidence: _Evidence, before: Sections) -> None:
             continue
         for number, item in enumerate(before.items(key)):
             text = _key(item)
-            if item.startswith(FIRST_PROMPT) or text in evidence.seen:
+            if not text or item.startswith(FIRST_PROMPT) or text in evidence.seen:
                 continue
             if key == "goal" and evidence.prompts and item_text(item).startswith(LATEST_PROMPT):
                 continue
@@ -357,7 +357,7 @@ def _carry_on(evidence: _Evidence, before: Sections) -> None:
                 continue
             if key == "facts" and item_text(item).rpartition(": ")[0] in evidence.touched:
                 continue
-            carried.append(_Finding(key, item, _CARRIED_RANKS.get(key, 4), number - _LONG_AGO))
+            carried.append(_Finding(key, f"- {item_text(item)}", _CARRIED_RANKS.get(key, 4), number - _LONG_AGO))
     for number, line in enumerate(before.preamble.splitlines()):  # a summary that is not of our making
         if line.strip():
             carried.append(_Finding("critical", f"- {shortened(line.strip())}", 3, number - _LONG_AGO))

@@ -144,7 +144,7 @@ def _occurs(needle: str, haystack: str) -> bool:
         right = haystack[stop : stop + 1]
         if _inside_a_word(left[-1:], needle[0]) or _inside_a_word(needle[-1], right) or right in ("?", "？"):
             continue
-        if whole and (left.strip("\"'-*•>() ") or right not in ("", "\n", "\x00", *".!;,…\"')(。！；，、")):
+        if whole and (left.strip("\"'`-+*•>()# 0123456789") or right not in ("", "\n", "\x00", *".!;,…\"')(。！；，、")):
             continue
         if not _negation().search(left):
             return True

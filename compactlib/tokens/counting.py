@@ -205,9 +205,10 @@ class Memo:
 
     def message(self, message: Message) -> int:
         """The tokens of one message."""
-        size = self._sizes.get(id(message))
+        key = id(message)
+        size = self._sizes.get(key)
         if size is None:
-            size = self._sizes[id(message)] = _message(message, self.counter)
+            size = self._sizes[key] = _message(message, self.counter)
             self._held.append(message)
         return size
 

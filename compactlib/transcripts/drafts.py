@@ -117,6 +117,8 @@ class Transcript:
             sessions ``compactions``, ``cleared_results`` and ``left_out``
             (counts by kind of line).
         conversation: the same, parsed.
+        lines: the line of the file on which each message begins, counted from
+            1; empty where messages are not on lines of their own.
     """
 
     format: str
@@ -127,6 +129,7 @@ class Transcript:
     title: str | None
     meta: Mapping[str, Json]
     conversation: Conversation
+    lines: tuple[int, ...] = ()
 
 
 def finish(draft: Draft) -> Transcript:
@@ -153,6 +156,7 @@ def finish(draft: Draft) -> Transcript:
         draft.title,
         draft.meta,
         conversation,
+        tuple(entry.lines[0] if entry.lines else 1 for entry in draft.entries) if draft.is_session else (),
     )
 
 

@@ -34,7 +34,7 @@ from compactlib.protocol.answering import UNKNOWN_OUTCOME
 from compactlib.protocol.mending import NO_OUTPUT
 from compactlib.protocol.repair import Repaired, repair
 from compactlib.protocol.validator import Violation, check
-from compactlib.turns import divide
+from compactlib.turns import Kind, divide
 
 from ..strategies import build, histories
 from ..words import build as spell
@@ -67,7 +67,7 @@ def broken_laws(before: Conversation, made: Repaired, *, close: bool, profile: s
         "L1: twice is once": repair(after, close=close, profile=profile).conversation is after,
         "L1: twice is once on the wire": bool(made.left) or not errors(again(after), close=close, profile=profile),
         "L4: the frontier is kept": close or pending_ids(before) <= pending_ids(after),
-        "L5: sealed messages are untouched": holds_in_order(sealed(before), after.messages),
+        "L5: sealed messages are untouched": holds_in_order(still_sealed(before, after), after.messages),
         "L8: no word is lost": not said(before.messages) - said(after.messages),
         "L9: no success is invented": all(map(is_known(before), results(after.messages))),
         "L19: the rest is the same": far_away(before, made, first) <= {id(message) for message in after.messages},
@@ -99,6 +99,21 @@ def sealed(conversation: Conversation) -> list[Message]:
     return [one for one in messages[start:] if one.role == "model" and any(isinstance(part, Reasoning) for part in one.blocks)]
 
 
+def still_sealed(before: Conversation, after: Conversation) -> list[Message]:
+    """Those that are sealed before, but for those whose turn is closed now: a prompt stands behind them that did not before."""
+    wanted = sealed(before)
+    if not wanted:
+        return []
+    place = {id(message): at for at, message in enumerate(after.messages)}
+    closed = max((at for at, kind in enumerate(divide(after).kinds) if kind is Kind.PROMPT), default=-1)
+    at, still = -1, []
+    for message in before.messages:
+        at = place.get(id(message), at)  # what is gone stood behind the one before it
+        if at >= closed and any(message is one for one in wanted):
+            still.append(message)
+    return still
+
+
 def holds_in_order(wanted: list[Message], messages: tuple[Message, ...]) -> bool:
     """Whether all *wanted* are among *messages*, the same objects in the same order."""
     rest = iter(messages)
@@ -127,10 +142,11 @@ def is_known(before: Conversation) -> Any:
 
 
 def far_away(before: Conversation, made: Repaired, first: list[Violation]) -> set[int]:
-    """The messages in no stretch, from a model message up to the next, that a fault or a fix speaks of."""
-    stretches, number = [], 0
+    """The messages in no stretch, from the model's messages up to its next, that a fault or a fix speaks of."""
+    stretches, number, last = [], 0, ""
     for message in before.messages:
-        number += message.role == "model"
+        number += message.role == "model" != last
+        last = message.role
         stretches.append(number)
     named = [one.index for one in first] + [fix.index for fix in made.fixes] + [one.violation.index for one in made.left]
     near = {stretches[index] for index in named if index is not None and index < len(stretches)}

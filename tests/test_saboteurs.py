@@ -1,0 +1,70 @@
+"""Wrong compactors: the checks blame the law that each breaks, and no law that it keeps."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from compactlib.conformance.checks import CHECKS, judge
+from compactlib.conformance.running import observe
+from compactlib.conformance.saboteurs import SABOTEURS, Saboteur
+
+from .scenarios import scenario
+
+CAUGHT = 3
+"""How often each has to be caught."""
+TRIES = 1_200
+FAULTS = {
+    "believes-an-empty-summary": "empty",
+    "drops-on-failure": "raise",
+    "honours-every-heading": "forge-section",
+    "shows-the-first-500-characters": "plain",
+}
+"""Saboteurs that have a chance only with a certain summariser."""
+
+
+@pytest.mark.parametrize("saboteur", SABOTEURS.values(), ids=SABOTEURS)
+def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
+    """Besides it only laws that cannot be kept while it is broken so."""
+    caught = 0
+    for number in range(TRIES):
+        made = scenario(Random(f"saboteurs {number}"), fault=FAULTS.get(saboteur.name))
+        if made.features & {"bad-counter", "bad-reminder"}:
+            continue
+        record, _ = observe(
+            saboteur.compact,
+            made.conversation,
+            made.policy,
+            summarise=made.summarise,
+            when=made.when,
+            pins=made.pins,
+            reminders=made.reminders,
+            kinds=made.kinds,
+            repeat=saboteur.law == "L16",
+        )
+        blamed = {finding.law: str(finding) for finding in judge(record) if finding.verdict == "broken"}
+
+        assert {law: why for law, why in blamed.items() if law != saboteur.law and law not in saboteur.also} == {}, number
+        caught += saboteur.law in blamed
+        if caught == CAUGHT:
+            break
+
+    assert caught == CAUGHT
+
+
+def test_every_law_with_a_check_has_a_saboteur() -> None:
+    """Otherwise nobody knows whether the check can fail."""
+    assert {saboteur.law for saboteur in SABOTEURS.values()} == set(CHECKS)
+
+
+def test_every_saboteur_says_what_it_does() -> None:
+    """In one sentence that is its docstring; and what it excuses are laws with a check."""
+    for saboteur in SABOTEURS.values():
+        assert saboteur.compact.__doc__
+        assert saboteur.also <= set(CHECKS) - {saboteur.law}
+
+
+def test_an_orphan_is_the_only_excuse_for_broken_validity() -> None:
+    """L1 may be blamed beside L2, L4 and L5 alone."""
+    assert {saboteur.law for saboteur in SABOTEURS.values() if "L1" in saboteur.also} <= {"L2", "L4", "L5"}
