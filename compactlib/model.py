@@ -56,6 +56,7 @@ __all__ = [
     "Text",
     "Tool",
     "Wire",
+    "shapes",
     "wire",
 ]
 
@@ -122,8 +123,19 @@ class Wire:
         return default
 
 
-_WIRES: Final[dict[tuple[str, tuple[str, ...], str], Wire]] = {}
-_WIRES_LIMIT: Final = 4096  # hostile input must not grow the table without bound
+_WIRES: Final[dict[tuple[str, str], dict[tuple[str, ...], Wire]]] = {}
+_WIRES_LIMIT: Final = 4096  # hostile input must not grow the tables without bound
+_count = 0
+
+
+def shapes(tag: str, form: str = "") -> dict[tuple[str, ...], Wire]:
+    """The shared `Wire` values without residue of one kind of object, by their keys; for reading."""
+    known = _WIRES.get((tag, form))
+    if known is None:
+        known = {}
+        if len(_WIRES) < _WIRES_LIMIT:
+            _WIRES[tag, form] = known
+    return known
 
 
 def wire(tag: str, keys: tuple[str, ...] = (), form: str = "") -> Wire:
@@ -133,12 +145,14 @@ def wire(tag: str, keys: tuple[str, ...] = (), form: str = "") -> Wire:
     >>> wire("user", ("role", "content")) is wire("user", ("role", "content"))
     True
     """
-    key = (tag, keys, form)
-    known = _WIRES.get(key)
+    global _count
+    table = shapes(tag, form)
+    known = table.get(keys)
     if known is None:
         known = Wire(tag, keys, (), form)
-        if len(_WIRES) < _WIRES_LIMIT:
-            _WIRES[key] = known
+        if _count < _WIRES_LIMIT:
+            table[keys] = known
+            _count += 1
     return known
 
 

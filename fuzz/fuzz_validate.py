@@ -25,10 +25,14 @@ TEXTS = st.sampled_from(["", " ", "\u3000", "words", "cut \ud83d", "Attached ima
 MARKS = st.sampled_from([{}, {}, {}, {"cache_control": {"type": "ephemeral"}}, {"cache_control": None}, {"_px": [9000, 10]}])
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-5, 5), TEXTS),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["type", "text", "id", "x"]), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["type", "text", "id", "x"]), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-SOURCES = st.sampled_from([{"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}, {"type": "file", "file_id": "f"}, {}])
+SOURCES = st.sampled_from(
+    [{"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}, {"type": "file", "file_id": "f"}, {}]
+)
 
 
 def objects(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -51,7 +55,9 @@ PARTS = st.one_of(
 BLOCKS = st.one_of(
     PARTS,
     typed("tool_use", id=IDS, name=IDS, input=JSON),
-    typed("tool_result", tool_use_id=IDS, content=st.one_of(st.none(), TEXTS, st.lists(PARTS, max_size=3)), is_error=st.booleans()),
+    typed(
+        "tool_result", tool_use_id=IDS, content=st.one_of(st.none(), TEXTS, st.lists(PARTS, max_size=3)), is_error=st.booleans()
+    ),
     typed("server_tool_use", id=IDS, name=st.sampled_from(["web_search", "advisor"]), input=JSON),
     typed("web_search_tool_result", tool_use_id=IDS, content=JSON),
     typed("mcp_tool_use", id=IDS, name=IDS, input=JSON),
@@ -62,7 +68,11 @@ BLOCKS = st.one_of(
     typed("fallback", to=JSON),
 )
 CALLS = st.one_of(
-    objects(id=IDS, type=st.just("function"), function=objects(name=IDS, arguments=st.one_of(JSON, st.just("{}"), st.just('{"a": 1}')))),
+    objects(
+        id=IDS,
+        type=st.just("function"),
+        function=objects(name=IDS, arguments=st.one_of(JSON, st.just("{}"), st.just('{"a": 1}'))),
+    ),
     objects(id=IDS, type=st.just("custom"), custom=objects(name=IDS, input=TEXTS)),
     st.fixed_dictionaries({"id": IDS, "function": st.fixed_dictionaries({"name": IDS, "arguments": st.just("{}")})}),
 )
@@ -77,7 +87,11 @@ MESSAGES = {
     "openai-chat": st.one_of(
         st.fixed_dictionaries(
             {"role": st.sampled_from(["user", "assistant", "system", "developer", "robot"]), "content": CONTENTS},
-            optional={"tool_calls": st.lists(CALLS, max_size=3), "function_call": objects(name=IDS, arguments=TEXTS), "reasoning": TEXTS},
+            optional={
+                "tool_calls": st.lists(CALLS, max_size=3),
+                "function_call": objects(name=IDS, arguments=TEXTS),
+                "reasoning": TEXTS,
+            },
         ),
         objects(role=st.just("assistant"), content=CONTENTS, tool_calls=st.lists(CALLS, max_size=3)),
         st.fixed_dictionaries(
@@ -93,7 +107,9 @@ SETTINGS = st.fixed_dictionaries(
         "tool_choice": st.one_of(JSON, st.just({"type": "any"})),
         "tools": st.lists(objects(name=IDS, type=TEXTS, function=JSON), max_size=3),
         "system": st.one_of(TEXTS, st.lists(PARTS, max_size=3)),
-        "context_management": st.one_of(JSON, st.fixed_dictionaries({"edits": st.lists(objects(type=TEXTS, keep=JSON), max_size=2)})),
+        "context_management": st.one_of(
+            JSON, st.fixed_dictionaries({"edits": st.lists(objects(type=TEXTS, keep=JSON), max_size=2)})
+        ),
     },
 )
 BODIES = st.sampled_from(["anthropic", "openai-chat"]).flatmap(

@@ -28,6 +28,7 @@ from ..text import escape
 from .check import check
 from .compact import compact
 from .cuts import cuts
+from .repair import repair
 from .rules import rules
 from .stats import stats
 from .truncate import truncate
@@ -49,7 +50,7 @@ def group() -> None:
     """
 
 
-for _command in (check, compact, cuts, stats, truncate, rules, vendor):
+for _command in (check, repair, compact, cuts, stats, truncate, rules, vendor):
     group.add_command(_command)
 
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes
 from .shapes import ShapeError, Take, blocks_of, kind_of, objects_of, shape_of, string, write
 
 __all__ = ["MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
@@ -40,6 +40,7 @@ _ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model", "system"
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})
 _MEDIA: Final = frozenset({"image", "document"})
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_TEXTS: Final = shapes("text")
 _CALL_FIELDS: Final = frozenset({"type", "id", "name", "input"})
 _RESULT_FIELDS: Final = frozenset({"type", "tool_use_id", "content"})
 _FIELDS: Final[dict[str, frozenset[str]]] = {
@@ -77,8 +78,7 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
                 blocks = None
             elif content.__class__ is not str:
                 raise ShapeError(".content", f"content is a string or a list of blocks, not {kind_of(content)}")
-            keys = tuple(item)
-            shape = wire(role, keys) if len(keys) == 2 else shape_of(item, role, _MESSAGE_KEYS, take)
+            shape = shapes(role).get(tuple(item)) or shape_of(item, role, _MESSAGE_KEYS, take)
             append(Message(_ROLES.get(role, "other"), content, shape))
     except ShapeError as error:
         where = f"$.messages[{len(messages)}]" + (f".content[{len(blocks)}]" if blocks is not None else "")
@@ -112,7 +112,7 @@ def _parse_block(raw: Json, take: Take) -> Block:
         text = raw.get("text")
         if text.__class__ is not str:
             raise ShapeError(".text", f"text is a string, not {kind_of(text)}")
-        return Text(text, wire("text", tuple(raw)) if len(raw) == 2 else shape_of(raw, "text", _FIELDS["text"], take))
+        return Text(text, _TEXTS.get(tuple(raw)) or shape_of(raw, kind, _FIELDS["text"], take))
     if kind == "tool_use":
         return _parse_call(raw, kind, take)
     if kind == "tool_result":
@@ -138,7 +138,8 @@ def _parse_block(raw: Json, take: Take) -> Block:
 
 
 def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
-    return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape_of(raw, kind, _CALL_FIELDS, take))
+    shape = shapes(kind).get(tuple(raw)) or shape_of(raw, kind, _CALL_FIELDS, take)
+    return Call(string(raw, "id"), string(raw, "name"), take(raw.get("input")), shape)
 
 
 def _parse_result(raw: dict[str, Json], kind: str, take: Take) -> Result:
@@ -160,7 +161,8 @@ def _parse_result(raw: dict[str, Json], kind: str, take: Take) -> Result:
         blocks = (Opaque(str(content.get("type", "")), take(content)),)
     else:
         raise ShapeError(".content", f"a result's content is a string or a list of blocks, not {kind_of(content)}")
-    return Result(string(raw, "tool_use_id"), blocks, shape_of(raw, kind, _RESULT_FIELDS, take, form))
+    shape = shapes(kind, form).get(tuple(raw)) or shape_of(raw, kind, _RESULT_FIELDS, take, form)
+    return Result(string(raw, "tool_use_id"), blocks, shape)
 
 
 def _parse_nested(raw: Json, take: Take) -> Block:

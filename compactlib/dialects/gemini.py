@@ -23,7 +23,7 @@ How it maps
     * A text with ``thought: true`` is `Reasoning`, its signature the seal.  A
       signature on any other part is residue and never leaves its part.
     * What Google runs by itself (``executableCode``, ``toolCall`` and their
-      results) are calls and results inside the model's content.
+      results) is calls and results inside the model's content.
     * ``inlineData`` and ``fileData`` are `Media`.  Every other part is `Opaque`.
 
 What is not here
@@ -229,13 +229,12 @@ def _named(value: dict[str, Json], key: str) -> str:
 def _parse_call(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Call:
     key, known = _CALLS[word]
     call_id, name = value.get("id"), value.get("name")
-    if call_id.__class__ is not str or name.__class__ is not str or not call_id:
+    if call_id.__class__ is not str or name.__class__ is not str or not call_id or not name:
         call_id, name = _named(value, "id"), _named(value, "name")
-        known -= {word for word in ("id", "name") if value.get(word) is None} | ({"id"} if not call_id else _NOTHING)
-    if "name" not in known:
-        name = name or word
-    shape = shape_of_nested(raw, word, _NOTHING, known, take)
-    return Call(call_id or name, name, take(value.get(key)), shape)
+        if "name" not in known:
+            name = word  # what Google runs by itself has no name
+        known -= {field for field in ("id", "name") if not value.get(field)}  # null or empty, they are residue
+    return Call(call_id or name, name, take(value.get(key)), shape_of_nested(raw, word, _NOTHING, known, take))
 
 
 def _parse_result(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Result:
@@ -268,8 +267,9 @@ def _parse_nested(raw: Json, take: Take) -> Block:
     """A part inside a response: media are understood, all else is opaque, so nesting ends here."""
     if raw.__class__ is not dict:
         raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
-    if raw.keys() & _MEDIA and not raw.keys() & (_READERS.keys() - _MEDIA):
-        return _parse_part(raw, take)
+    for word, value in raw.items():
+        if word in _MEDIA and value.__class__ is dict:
+            return _parse_media(raw, word, value, take)
     value = take(raw)
     return Opaque(next(iter(value), ""), value)
 

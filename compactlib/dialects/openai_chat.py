@@ -66,6 +66,7 @@ _REASONING: Final = ("reasoning_content", "reasoning")
 _MEDIA: Final = {"image_url": "image", "input_audio": "audio", "file": "file", "video_url": "video"}
 _CALL_KINDS: Final = {"function": "arguments", "custom": "input"}  # the wire's word for a call -> its arguments' key
 _FUNCTION: Final = frozenset({"name", "arguments"})
+_ASSISTANT: Final = frozenset({"role", "content", "tool_calls"})
 _CALL: Final = frozenset({"id", "type", "function"})
 _TOOL: Final = wire("tool")
 
@@ -127,6 +128,17 @@ def parse_tools(fields: dict[str, Json]) -> tuple[Tool, ...]:
 def _parse_message(raw: dict[str, Json], word: str, content: Json, take: Take, read_part: ReadPart) -> Message:
     role = _ROLES.get(word, "other")
     known = {"role", "content"}
+    if (
+        role == "model"
+        and raw.keys() == _ASSISTANT
+        and raw["tool_calls"].__class__ is list
+        and (content is None or content.__class__ is str)
+    ):
+        # words and calls and nothing else, as most messages with calls
+        said = () if content is None else (Text(content),)
+        return Message(
+            role, (*said, *_parse_calls(raw, known, take)), wire(word, tuple(raw), "null" if content is None else "string")
+        )
     parts: str | tuple[Block, ...] | None
     if content.__class__ is str:
         form, parts = "string", content

@@ -20,8 +20,8 @@ How it maps
       patches, client tool search, requests for approval) are a `Call` with the
       id that their output names; arguments are kept as they came.
     * What OpenAI runs by itself (``web_search_call``, ``mcp_call``, ...) is a
-      `Call`, followed in the same message by a `Result` where the item holds
-      what came out.
+      `Call`, and in the same message a `Result` where the item holds what came
+      out.
     * ``compaction``, ``item_reference`` and every type not known here are one
       `Opaque` block in a message of the item's own role, else of the model's.
     * An ``input`` that is one string is one user message of the form ``lone``.
@@ -87,12 +87,18 @@ _OUTPUTS: Final = {  # type -> the key of what came out
     "apply_patch_call_output": "output",
     "tool_search_output": "tools",
 }
-_HOSTED: Final = {  # type -> the keys of the arguments and of what came out, the name of the tool if it has no key
-    "mcp_call": ("arguments", "output", ""),
-    "web_search_call": ("action", "", "web_search"),
-    "file_search_call": ("queries", "results", "file_search"),
-    "code_interpreter_call": ("code", "outputs", "code_interpreter"),
-    "image_generation_call": ("", "result", "image_generation"),
+_HOSTED: Final = {  # the same for what OpenAI runs by itself
+    "mcp_call": ("id", "arguments", ""),
+    "web_search_call": ("id", "action", "web_search"),
+    "file_search_call": ("id", "queries", "file_search"),
+    "code_interpreter_call": ("id", "code", "code_interpreter"),
+    "image_generation_call": ("id", "revised_prompt", "image_generation"),
+}
+_CAME_OUT: Final = {  # type -> the key of what came out, in the item of the call itself
+    "mcp_call": "output",
+    "file_search_call": "results",
+    "code_interpreter_call": "outputs",
+    "image_generation_call": "result",
 }
 _TEXTS: Final = frozenset({"input_text", "output_text"})
 _MEDIA: Final = {"input_image": "image", "input_file": "file", "input_audio": "audio", "computer_screenshot": "image"}
@@ -100,7 +106,7 @@ _MESSAGE: Final = frozenset({"type", "role", "content"})
 _TEXT: Final = frozenset({"type", "text"})
 _CALL_FIELDS: Final = {
     kind: frozenset({"type", id_key, key} if name else {"type", id_key, key, "name"})
-    for kind, (id_key, key, name) in _CALLS.items()
+    for kind, (id_key, key, name) in (_CALLS | _HOSTED).items()
 }
 _ITEM: Final = "item"
 """The form of a message that is an item of another type; its block has the item's shape."""
@@ -303,23 +309,21 @@ def _parse_reasoning(raw: dict[str, Json], kind: str, take: Take) -> Reasoning:
 
 
 def _parse_hosted(raw: dict[str, Json], kind: str, take: Take) -> tuple[Block, ...]:
-    key, came_out, name = _HOSTED[kind]
-    known = {"type", key} if key else {"type"}
-    call_id = raw.get("id")
-    if call_id.__class__ is str:
-        known.add("id")
-    else:
-        call_id = ""
-    if not name:
-        name = string(raw, "name")
-        known.add("name")
-    answer = raw.get(came_out)
+    id_key, key, name = _HOSTED[kind]
+    known = _CALL_FIELDS[kind]
+    call_id = raw.get(id_key)
+    if call_id.__class__ is not str:
+        call_id, known = "", known - {id_key}
+    came_out = _CAME_OUT.get(kind, "")
+    answer = raw.get(came_out) if came_out else None
+    if answer is not None:
+        known |= {came_out}
+    call = Call(call_id, name or string(raw, "name"), take(raw.get(key)), shape_of(raw, kind, known, take))
     if answer is None:
-        return (Call(call_id, name, take(raw.get(key)), shape_of(raw, kind, known, take)),)
+        return (call,)
     content: str | tuple[Block, ...] = answer if answer.__class__ is str else (spell(take(answer), "json"),)
     if kind == "image_generation_call" and answer.__class__ is str:
         content = (Media("image", "", answer, None, answer, wire("")),)
-    call = Call(call_id, name, take(raw.get(key)), shape_of(raw, kind, {*known, came_out}, take))
     return call, Result(call_id, content, wire(f"{kind}_output", (), "value"))
 
 
@@ -350,10 +354,11 @@ def _render_item(kind: str, blocks: tuple[Block, ...], give: Take) -> Json:
         fields |= {id_key: first.call_id, key: _render_content(first, give)}
         return write(first.wire, fields, give)
     if isinstance(first, Call):
-        id_key, key, _ = _CALLS[kind] if kind in _CALLS else ("id", *_HOSTED[kind][::2])
+        id_key, key, _ = _CALLS.get(kind) or _HOSTED[kind]
         fields |= {id_key: first.id, "name": first.name, key: give(first.arguments)}
-        if more and isinstance(more[0], Result):
-            fields[_HOSTED[kind][1]] = _render_content(more[0], give)
+        for result in more:
+            if isinstance(result, Result):
+                fields[_CAME_OUT[kind]] = _render_content(result, give)
         return write(first.wire, fields, give)
     return None  # no item has another block
 

@@ -44,6 +44,7 @@ MAX_NODES: Final = 20_000_000
 
 _LARGEST: Final = 10**MAX_DIGITS
 _SMALLEST: Final = -_LARGEST
+_SMALL: Final = 1 << 62
 _PLAIN: Final = frozenset({str, bool, type(None)})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 

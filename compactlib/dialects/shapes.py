@@ -88,11 +88,7 @@ def shape_of(raw: dict[str, Json], tag: str, known: Set[str], take: Take, form: 
     keys = tuple(raw)
     if raw.keys() <= known:
         return wire(tag, keys, form)
-    return Wire(tag, keys, tuple(_residue(raw, known, take)), form)
-
-
-def _residue(raw: dict[str, Json], known: Set[str], take: Take) -> list[tuple[str, Json]]:
-    return [(key, value if value.__class__ is str else take(value)) for key, value in raw.items() if key not in known]
+    return Wire(tag, keys, tuple([(key, take(value)) for key, value in raw.items() if key not in known]), form)
 
 
 def write(shape: Wire, known: dict[str, Json], give: Take) -> dict[str, Json]:
@@ -124,9 +120,9 @@ def shape_of_nested(raw: dict[str, Json], tag: str, known: Set[str], known_insid
     if count > 1:
         for key, value in raw.items():
             if key != tag and key not in known:
-                rest.append((key, value if value.__class__ is str else take(value)))
+                rest.append((key, take(value)))
     if not inner.keys() <= known_inside:
-        rest.append((tag, dict(_residue(inner, known_inside, take))))
+        rest.append((tag, {key: take(value) for key, value in inner.items() if key not in known_inside}))
     form = "" if count == 1 else str(count)
     return Wire(tag, keys, tuple(rest), form) if rest else wire(tag, keys, form)
 

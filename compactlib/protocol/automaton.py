@@ -306,7 +306,7 @@ class Automaton:
         self._seen: dict[str, int] = {}
         self._late: dict[str, int] = {}
         self._twins: dict[str, deque[int]] = {}  # further open calls with an id that waits already
-        self._order: deque[str] | None = None  # open ids, oldest first; made when a result without an id comes
+        self._order: deque[tuple[str, int]] | None = None  # open calls, oldest first; made when a result without an id comes
         self._batch_start = self._turn_start = 0
         self.at = self.place = -1
         self.waiting: dict[str, int] = {}
@@ -374,10 +374,11 @@ class Automaton:
     def oldest(self) -> str | None:
         """The id of the oldest open call: what a result that names none must mean."""
         if self._order is None:
-            self._order = deque(key for key, _place in self.open)
-        while self._order and self._order[0] not in self.waiting:
-            self._order.popleft()
-        return self._order[0] if self._order else None
+            self._order = deque(self.open)
+        order = self._order
+        while order and self.waiting.get(order[0][0]) != order[0][1]:
+            order.popleft()
+        return order[0][0] if order else None
 
     def end(self, event: int) -> Breach | None:
         """What it would break to end here, as `Event.REQUEST` or `Event.HISTORY`.  Nothing changes."""

@@ -183,6 +183,7 @@ _LAST_PREFILL: Final = (4, 5)
 """The last version of Claude that goes on with words put into its mouth (rule A-END-01)."""
 
 _FIRST_PARTY: Final = ("gpt-", "o1", "o3", "o4", "chatgpt-", "codex-", "computer-use-", "ft:gpt-")
+_OPEN_WEIGHTS: Final = "gpt-oss"  # served by everybody
 _NO_TOOL_IMAGES: Final = ("gpt-3.5", "gpt-4-", "gpt-4o", "chatgpt-4o", "ft:gpt-4o", "ft:gpt-3.5", "o1")
 _NO_SYSTEM_ROLE: Final = ("o1-mini", "o1-preview")
 
@@ -212,7 +213,7 @@ def route_of(model: str) -> Literal["own", "compatible", "local"] | None:
     """
     if not model:
         return None
-    if model.startswith(_FIRST_PARTY):
+    if model.startswith(_FIRST_PARTY) and not model.startswith(_OPEN_WEIGHTS):
         return "own"
     return "local" if ":" in model and "/" not in model else "compatible"  # Ollama writes name:tag
 

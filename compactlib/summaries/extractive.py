@@ -41,6 +41,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from ..model import Call, Message, Origin, Result, Text
+from ..text import floor
 from ..tokens import Counter, estimate
 from .cues import (
     LONGEST_CHARS,
@@ -55,11 +56,10 @@ from .cues import (
     notable_line,
     plan,
     sentences,
-    shortened,
 )
 from .provenance import FIRST_PROMPT, LATEST_PROMPT, carried_quotation, quotation
 from .rendering import SummaryRequest
-from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections
+from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections, says_nothing
 from .transcript import calls_by_result, stated_origins
 
 __all__ = ["Extractive", "extractive"]
@@ -359,8 +359,9 @@ def _carry_on(evidence: _Evidence, before: Sections) -> None:
                 continue
             carried.append(_Finding(key, f"- {item_text(item)}", _CARRIED_RANKS.get(key, 4), number - _LONG_AGO))
     for number, line in enumerate(before.preamble.splitlines()):  # a summary that is not of our making
-        if line.strip():
-            carried.append(_Finding("critical", f"- {shortened(line.strip())}", 3, number - _LONG_AGO))
+        bare = line.strip()
+        if not says_nothing(bare):
+            carried.append(_Finding("critical", f"- {bare[: floor(bare, LONGEST_CHARS)]}", 3, number - _LONG_AGO))
     evidence.findings[:0] = carried
 
 

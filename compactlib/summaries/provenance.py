@@ -172,25 +172,25 @@ def with_proven_words(
     said = "\x00".join(map(folded, [*more_texts, *said_by_persons(messages)]))
 
     @cache
-    def is_proven(words: str) -> bool:
-        return words in carried or _occurs(words, said) or _occurs(words.removeprefix(_LATEST).strip(" \"'"), said)
+    def is_proven(item: str) -> bool:
+        words = core(item)
+        forms = (words, words.removeprefix(_LATEST).strip(" \"'"), folded(item_text(item)))
+        return words in carried or any(_occurs(form, said) for form in forms)
 
     sources = _Sources(messages, said)
     moved: list[str] = []
     for key in ("goal", "orders"):
         kept = []
         for item in sections.items(key):
-            whole = core(item)
-            if item.startswith(FIRST_PROMPT) or not whole:
+            if item.startswith(FIRST_PROMPT) or not core(item):
                 continue  # the mechanical quotation takes its place
-            if is_proven(whole):
+            if is_proven(item):
                 kept.append(item)
                 continue
             for sentence in _sentences(item):
-                words = core(sentence)
-                if is_proven(words):
+                if is_proven(sentence):
                     kept.append(f"- {sentence}")
-                elif words:
+                elif words := core(sentence):
                     moved.append(f"- reported by {sources.find(words)}: {item_text(sentence)}")
         if sections.body(key):
             sections = sections.with_items(key, kept)

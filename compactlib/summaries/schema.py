@@ -47,6 +47,7 @@ __all__ = [
     "item_text",
     "parse_sections",
     "render_sections",
+    "says_nothing",
     "split_items",
 ]
 
@@ -276,7 +277,7 @@ def parse_sections(text: str, schema: Schema) -> Sections:
     bodies: list[str | None] = [None] * len(schema.sections)
     for index, lines in found.items():
         body = "\n".join(lines).strip("\n")
-        bodies[index] = "" if _says_nothing(body) else body
+        bodies[index] = "" if says_nothing(body) else body
     return Sections(schema, tuple(bodies), "\n".join(preamble).strip(), escaped, removed)
 
 
@@ -298,8 +299,13 @@ def _unwrap(preamble: list[str], found: dict[int, list[str]]) -> None:
         last.pop()
 
 
-def _says_nothing(body: str) -> bool:
-    """Whether a body only says that it is empty."""
+def says_nothing(body: str) -> bool:
+    """
+    Whether a text only says that there is nothing.
+
+    >>> says_nothing("- (none)"), says_nothing("none of the tests")
+    (True, False)
+    """
     return len(body) < 40 and body.strip(" \t\n-–—*•().").casefold() in _EMPTY_WORDS
 
 

@@ -156,8 +156,16 @@ def finish(draft: Draft) -> Transcript:
         draft.title,
         draft.meta,
         conversation,
-        tuple(entry.lines[0] if entry.lines else 1 for entry in draft.entries) if draft.is_session else (),
+        tuple(_first_lines(draft.entries)) if draft.is_session else (),
     )
+
+
+def _first_lines(entries: list[Entry]) -> Iterator[int]:
+    """Where each message begins; one without content has no line of its own and takes the one before."""
+    line = 1
+    for entry in entries:
+        line = entry.lines[0] if entry.lines else line
+        yield line
 
 
 def _parse(draft: Draft) -> Conversation:

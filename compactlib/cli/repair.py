@@ -1,0 +1,213 @@
+"""
+``compactlib repair``: a conversation that a provider refuses, made one that it takes.
+
+Rules it obeys
+    * The input is never written over.  ``--out`` is written aside, synced and
+      renamed, so a file of that name is whole at every moment.
+    * Without ``--out`` nothing is written: what would be done is said, and with
+      ``--diff`` shown.
+    * What could not be mended is said, with the reason, and is exit status 1.
+
+How it works
+    The diff has one line of JSON for each message.  What stayed is the same
+    object, so it is known and need not be searched for: the lines in common
+    are the longest run of unchanged messages that keep their order.
+
+What is not here
+    Which repairs there are: `compactlib.protocol.repair`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ..dialects import render, render_messages
+from ..dialects.reading import dumps
+from ..model import Conversation, Json
+from ..protocol.profiles import PROFILES
+from ..protocol.repair import Fix, Left, Repaired
+from ..protocol.repair import repair as repair_conversation
+from .compact import _refuse_input, _write
+from .options import file_argument, format_option, input_option
+from .printing import Page, Piece, count, print_json
+from .reading import Source, read_source, report_problems
+
+__all__ = ["repair"]
+
+_CONTEXT_MESSAGES: Final = 1
+_STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
+
+
+@click.command()
+@file_argument
+@click.option("--diff", is_flag=True, help="Show the change, one line for each message.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the repaired conversation to this file.")
+@click.option("--close", is_flag=True, help="Make it ready to be sent: answer pending calls, let a user message stand last.")
+@click.option("--profile", type=click.Choice(list(PROFILES)), help="The route it is sent by.  [default: the dialect's own]")
+@input_option
+@format_option
+def repair(
+    file: str,
+    diff: bool,
+    out: Path | None,
+    close: bool,
+    profile: str | None,
+    input_format: str | None,
+    output_format: str,
+) -> int:
+    """
+    Mend what a provider would refuse in FILE.
+
+    Only what breaks a rule is touched, and only where that is safe. A call
+    without a result is answered by an error that says that its outcome is
+    unknown. The input stays as it is; --out writes the conversation as a
+    request body, or the messages, in the dialect of the input. Exit status 1
+    says that something is left that has no safe repair.
+    """
+    source = read_source(file, input_format)
+    report_problems(source)
+    conversation = source.transcript.conversation
+    if profile is not None and PROFILES[profile].dialect != conversation.dialect:
+        raise click.UsageError(f"the profile {profile} is not one of {conversation.dialect}", click.get_current_context())
+    if out is not None:
+        _refuse_input(out, file)
+    repaired = repair_conversation(conversation, close=close, profile=profile)
+    if out is not None:
+        _write(out, dumps(render(repaired.conversation)))
+    if output_format == "json":
+        print_json(_as_json(repaired))
+    else:
+        _show(source, repaired, diff=diff, out=out)
+    return 1 if repaired.left else 0
+
+
+def _as_json(repaired: Repaired) -> Json:
+    return {
+        "fixes": [_fix_as_json(fix) for fix in repaired.fixes],
+        "left": [_left_as_json(one) for one in repaired.left],
+        "messages": render_messages(repaired.conversation),
+    }
+
+
+def _fix_as_json(fix: Fix) -> Json:
+    return {
+        "name": fix.name,
+        "rule": fix.rule,
+        "index": fix.index,
+        "call_ids": list(fix.call_ids),
+        "message": fix.message,
+    }
+
+
+def _left_as_json(left: Left) -> Json:
+    found = left.violation
+    return {"rule": found.rule, "index": found.index, "pointer": found.pointer, "message": found.message, "reason": left.reason}
+
+
+# --- What is shown ---------------------------------------------------------------------------------------------------
+
+
+def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None) -> None:
+    page = Page()
+    lines = source.lines if repaired.fixes else ()
+    for fix in repaired.fixes:
+        line = 1 if fix.index is None else lines[fix.index] if fix.index < len(lines) else fix.index
+        page.line((f"{source.name}:{line}:", "bold"), " ", (fix.name, "green"), f" {fix.rule} {fix.message}")
+    for one in repaired.left:
+        at = "" if one.violation.index is None else f" (message {one.violation.index} of the repaired)"
+        page.line((f"{source.name}:", "bold"), " ", ("left", "bold red"), f" {one.violation.rule} {one.violation.message}{at}")
+        page.line(("    why  ", "dim"), one.reason)
+    if diff and repaired.fixes:
+        for pieces in _diff(source.transcript.conversation, repaired.conversation):
+            page.line(*pieces)
+    page.line(*_verdict(repaired))
+    if out is not None:
+        kind = source.transcript.format
+        as_what = (
+            "" if kind == source.transcript.dialect else f" as messages of {source.transcript.dialect}, not as a {kind} session"
+        )
+        page.line(f"written: {out}{as_what}")
+    elif repaired.fixes:
+        page.line("nothing was written; --out FILE writes the repaired conversation")
+
+
+def _verdict(repaired: Repaired) -> list[Piece]:
+    left = f"{count(len(repaired.left), 'error')} left"
+    if not repaired.fixes:
+        return [(left, "bold red")] if repaired.left else [("nothing to repair", "bold green")]
+    fixes = len(repaired.fixes)
+    said = f": {fixes:,} fix{'' if fixes == 1 else 'es'}"
+    return [("repaired", "bold yellow" if repaired.left else "bold green"), f"{said}, {left}" if repaired.left else said]
+
+
+def _diff(before: Conversation, after: Conversation) -> Iterator[list[Piece]]:
+    """A unified diff of the messages, one line of JSON each."""
+    old, new = ([dumps(message) for message in render_messages(one)] for one in (before, after))
+    rows: list[tuple[str, int, int]] = []  # sign, and how many messages of either side stand before it
+    at = to = 0
+    for one, other in [*_unchanged(before, after), (len(old), len(new))]:
+        rows += [("-", place, to) for place in range(at, one)]
+        rows += [("+", one, place) for place in range(to, other)]
+        if one < len(old):
+            rows.append((" ", one, other))
+        at, to = one + 1, other + 1
+    yield [("--- before", "bold")]
+    yield [("+++ after", "bold")]
+    for start, stop in _hunks([row[0] != " " for row in rows]):
+        sizes = [sum(sign in signs for sign, _at, _to in rows[start:stop]) for signs in (" -", " +")]
+        yield [(f"@@ -{rows[start][1] + 1},{sizes[0]} +{rows[start][2] + 1},{sizes[1]} @@", "cyan")]
+        for sign, at, to in rows[start:stop]:
+            text = new[to] if sign == "+" else old[at]
+            yield [(sign + text, _STYLES[sign])]
+
+
+def _hunks(changed: list[bool]) -> Iterator[tuple[int, int]]:
+    """Half-open ranges of rows that hold all changed ones, each with its context."""
+    start = stop = -1
+    for place, is_changed in enumerate(changed):
+        if not is_changed:
+            continue
+        if start < 0 or place - _CONTEXT_MESSAGES > stop:
+            if start >= 0:
+                yield start, stop
+            start = max(place - _CONTEXT_MESSAGES, 0)
+        stop = min(place + _CONTEXT_MESSAGES + 1, len(changed))
+    if start >= 0:
+        yield start, stop
+
+
+def _unchanged(before: Conversation, after: Conversation) -> list[tuple[int, int]]:
+    """
+    The longest run of messages that are the same objects in the same order, as (index before, index after).
+
+    Patience sorting: the end of the best run of each length, and from each
+    message a link to the one before it in its run.
+    """
+    place = {key: index for index, key in enumerate(_identities(before))}
+    pairs = [(place[key], index) for index, key in enumerate(_identities(after)) if key in place]
+    ends: list[int] = []
+    tops: list[int] = []
+    links: list[int] = []
+    for number, (index, _other) in enumerate(pairs):
+        length = bisect_left(ends, index)
+        ends[length : length + 1] = [index]
+        links.append(tops[length - 1] if length else -1)
+        tops[length : length + 1] = [number]
+    run = []
+    number = tops[-1] if tops else -1
+    while number >= 0:
+        run.append(pairs[number])
+        number = links[number]
+    return run[::-1]
+
+
+def _identities(conversation: Conversation) -> list[int]:
+    """The identity of each message of the wire; that of a fused head is its first message's."""
+    start, stop = conversation.fused
+    inside = range(start + 1, stop)
+    return [id(message) for at, message in enumerate(conversation.messages) if at not in inside]

@@ -1,0 +1,104 @@
+"""What differs between providers."""
+
+from __future__ import annotations
+
+import pytest
+
+from compactlib.dialects import parse
+from compactlib.protocol import profiles
+from compactlib.protocol.automaton import Breach
+from compactlib.protocol.profiles import PROFILES, Profile, profile_named
+from compactlib.protocol.rules import RULES
+from compactlib.protocol.validator import check
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
+def test_every_profile_names_rules_that_exist(profile: Profile) -> None:
+    """A breach is a rule of the profile's own dialect, and a case of it that the rule knows."""
+    for breach, (rule, case) in profile.breaches.items():
+        assert RULES[rule].dialect == profile.dialect
+        assert case is None or case in {name for name, _level, _why in RULES[rule].variants}
+        assert RULES[rule].core == breach.core or {RULES[rule].core, breach.core} <= {"C3", "C4", "C5"}
+
+
+def test_each_dialect_has_a_profile_of_its_name() -> None:
+    """The dialect's own profile is the provider's service."""
+    for profile in PROFILES.values():
+        assert PROFILES[profile.dialect].dialect == profile.dialect
+
+
+def test_an_open_call_is_a_breach_everywhere() -> None:
+    """No provider lets a call go unanswered, or a result answer nothing."""
+    for profile in PROFILES.values():
+        assert {Breach.OPEN, Breach.STRAY} <= set(profile.breaches)
+
+
+def test_an_unknown_profile_is_named_with_the_known_ones() -> None:
+    """The error says what could have been meant."""
+    with pytest.raises(ValueError, match=r"no profile is called 'claude'; known are anthropic, "):
+        profile_named("claude")
+
+
+@pytest.mark.parametrize(
+    ("model", "prefill"),
+    [
+        ("claude-2.1", True),
+        ("claude-3-haiku-20240307", True),
+        ("claude-3-7-sonnet-latest", True),
+        ("claude-sonnet-4-0", True),
+        ("claude-sonnet-4-20250514", True),
+        ("claude-haiku-4-5-20251001", True),
+        ("us.anthropic.claude-opus-4-5-20251101-v1:0", True),
+        ("anthropic/claude-sonnet-4.6", False),
+        ("claude-opus-4-8", False),
+        ("claude-sonnet-5", False),
+        ("claude-opus-10-1", False),
+        ("claude-fable-5", False),
+        ("claude-sonnet-latest", None),
+        ("", None),
+        ("gpt-5", None),
+    ],
+)
+def test_prefill_ends_with_version_4_5(model: str, prefill: bool | None) -> None:
+    """Later models refuse words put into their mouth; what has no version is not guessed at."""
+    assert profiles.takes_prefill(model) is prefill
+
+
+@pytest.mark.parametrize(
+    ("model", "route"),
+    [
+        ("gpt-4o-mini", "own"),
+        ("o3-mini", "own"),
+        ("ft:gpt-4o-mini:acme::x", "own"),
+        ("openai/gpt-4o", "compatible"),
+        ("deepseek-chat", "compatible"),
+        ("google/gemini-2.0-flash-exp:free", "compatible"),
+        ("qwen3:latest", "local"),
+        ("gpt-oss:120b", "local"),
+        ("gpt-oss-120b", "compatible"),
+        ("", None),
+    ],
+)
+def test_the_models_name_tells_the_route(model: str, route: str | None) -> None:
+    """A name of OpenAI's own, a gateway's with a vendor, a local server's with a tag; open weights are everybody's."""
+    assert profiles.route_of(model) == route
+
+
+def test_strict_gateways_refuse_what_the_provider_takes() -> None:
+    """The same conversation: a warning and a note for Anthropic, two errors for a strict gateway."""
+    messages = [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}, {"role": "user", "content": "c"}]
+    conversation = parse(messages, dialect="anthropic")
+
+    assert [(found.rule, found.level) for found in check(conversation)] == [("A-START-01", "warning"), ("A-ALT-01", "info")]
+    strict = check(conversation, profile="anthropic-strict")
+    assert [(found.rule, found.level) for found in strict] == [("A-START-01", "error"), ("A-ALT-01", "error")]
+
+
+def test_the_description_has_a_row_for_each_profile() -> None:
+    """The generated table is complete."""
+    text = profiles.describe()
+
+    for name in PROFILES:
+        assert f"| {name} | " in text
+    for breach in Breach:
+        assert f"| {breach.name.lower()} | {breach.core} | " in text
