@@ -32,6 +32,7 @@ from ..model import Conversation, Json
 from ..protocol.profiles import PROFILES
 from ..protocol.repair import Fix, Left, Repaired
 from ..protocol.repair import repair as repair_conversation
+from ..turns import divide
 from .compact import _refuse_input, _write
 from .options import file_argument, format_option, input_option
 from .printing import Page, Piece, count, print_json
@@ -82,7 +83,7 @@ def repair(
     if output_format == "json":
         print_json(_as_json(repaired))
     else:
-        _show(source, repaired, diff=diff, out=out)
+        _show(source, repaired, diff=diff, out=out, close=close)
     return 1 if repaired.left else 0
 
 
@@ -112,7 +113,7 @@ def _left_as_json(left: Left) -> Json:
 # --- What is shown ---------------------------------------------------------------------------------------------------
 
 
-def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None) -> None:
+def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None, close: bool) -> None:
     page = Page()
     lines = source.lines if repaired.fixes else ()
     for fix in repaired.fixes:
@@ -126,6 +127,10 @@ def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None) -
         for pieces in _diff(source.transcript.conversation, repaired.conversation):
             page.line(*pieces)
     page.line(*_verdict(repaired))
+    if not close and (pending := _pending(repaired.conversation)):
+        page.line(
+            f"{count(pending, 'call')} {'is' if pending == 1 else 'are'} pending; --close answers {'it' if pending == 1 else 'them'}"
+        )
     if out is not None:
         kind = source.transcript.format
         as_what = (
@@ -134,6 +139,13 @@ def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None) -
         page.line(f"written: {out}{as_what}")
     elif repaired.fixes:
         page.line("nothing was written; --out FILE writes the repaired conversation")
+
+
+def _pending(conversation: Conversation) -> int:
+    """How many calls may still be answered."""
+    if not any(message.calls for message in conversation.messages):
+        return 0
+    return len(divide(conversation).pending)
 
 
 def _verdict(repaired: Repaired) -> list[Piece]:

@@ -89,7 +89,7 @@ def evidence(record: Record) -> Evidence:
     after = read(record.after, record.made_kinds)
     parts = divide(before)
     tail = _common_tail(before, after)
-    came_from = _trace(before, after, tail)
+    came_from = _trace(before, after, tail, record.kept_prompt)
     summaries = tuple(at for at, unit in enumerate(after) if unit.kind == "summary" and came_from[at] is None)
     words = [block.text for at in summaries[:1] for block in after[at].blocks if block.kind == "text"]
     summary = words[0] if words else ""
@@ -125,8 +125,12 @@ def _common_tail(before: tuple[Unit, ...], after: tuple[Unit, ...]) -> int:
     return count
 
 
-def _trace(before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int) -> tuple[int | None, ...]:
-    """Where each unit of the output comes from: the tail one by one, the rest in order from the end, then anywhere."""
+def _trace(before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int, claimed: int | None) -> tuple[int | None, ...]:
+    """
+    Where each unit of the output comes from: the tail one by one, the rest in order from the end, then anywhere.
+
+    Of messages that are equal byte for byte, the prompt that the compactor *claimed* to have kept is the one.
+    """
     came_from: list[int | None] = [None] * len(after)
     shift = len(before) - len(after)
     for at in range(len(after) - tail, len(after)):
@@ -134,7 +138,8 @@ def _trace(before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int) -> tupl
     bound = len(before) - tail
     head = [at for at in reversed(range(len(after) - tail)) if after[at].kind not in ("summary", "pin", "reminder")]
     for at in head:
-        found = next((back for back in range(bound - 1, -1, -1) if _same(before[back], after[at])), None)
+        same = [back for back in range(bound - 1, -1, -1) if _same(before[back], after[at])]
+        found = next((back for back in same if before[back].index == claimed), same[0] if same else None)
         if found is not None:
             came_from[at] = bound = found
     taken = set(came_from)

@@ -72,7 +72,7 @@ def whole_steps(record: Record) -> Iterator[Finding]:
     for start, stop in seen.parts.steps:
         if any('"type": "compaction"' in block.raw for block in seen.before[start].blocks):
             continue  # nobody but the provider can read it, so it stays whatever becomes of its step
-        members = {at for at in range(start, stop) if seen.parts.kinds[at] not in ("system", "harness", "reminder", "pin")}
+        members = {at for at in range(start, stop) if seen.parts.kinds[at] in ("prompt", "model", "result", "attachment")}
         kept = members & there
         if kept and kept != members:
             lost = ", ".join(str(seen.before[at].index) for at in sorted(members - kept))
@@ -100,7 +100,8 @@ def boundaries(record: Record) -> Iterator[Finding]:
             yield from broken("CUT-1", f"the tail begins at message {index}, which is a {kind} and begins nothing")
         return
     if record.cut is not None and kind == "prompt" and cut == parts.starts[0]:
-        yield from broken("CUT-1", f"the cut at {index} has no history before it")
+        say = broken if parts.is_clear else unknown
+        yield from say("CUT-1", f"the cut at {index} has no history before it")
     yield from _kept_prompt(record, seen, cut)
     yield from _choice(record, seen, cut)
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, Wire, shapes
 from .shapes import ShapeError, Take, blocks_of, kind_of, objects_of, shape_of, string, write
 
 __all__ = ["MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
@@ -36,11 +36,18 @@ __all__ = ["MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", 
 NAME: Final = "anthropic"
 MESSAGES: Final = "messages"
 
-_ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model", "system": "system"}
+_ROLES: Final[dict[str, tuple[Role, dict[tuple[str, ...], Wire]]]] = {
+    "user": ("user", shapes("user")),
+    "assistant": ("model", shapes("assistant")),
+    "system": ("system", shapes("system")),
+}
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})
 _MEDIA: Final = frozenset({"image", "document"})
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+# Shapes that were seen without residue; looked up first, because nearly all blocks are of these kinds.
 _TEXTS: Final = shapes("text")
+_TOOL_USES: Final = shapes("tool_use")
+_TOOL_RESULTS: Final = shapes("tool_result")
 _CALL_FIELDS: Final = frozenset({"type", "id", "name", "input"})
 _RESULT_FIELDS: Final = frozenset({"type", "tool_use_id", "content"})
 _FIELDS: Final[dict[str, frozenset[str]]] = {
@@ -78,8 +85,8 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
                 blocks = None
             elif content.__class__ is not str:
                 raise ShapeError(".content", f"content is a string or a list of blocks, not {kind_of(content)}")
-            shape = shapes(role).get(tuple(item)) or shape_of(item, role, _MESSAGE_KEYS, take)
-            append(Message(_ROLES.get(role, "other"), content, shape))
+            neutral, known = _ROLES.get(role) or ("other", shapes(role))
+            append(Message(neutral, content, known.get(tuple(item)) or shape_of(item, role, _MESSAGE_KEYS, take)))
     except ShapeError as error:
         where = f"$.messages[{len(messages)}]" + (f".content[{len(blocks)}]" if blocks is not None else "")
         raise WireError(where + error.path, error.problem) from None
@@ -114,9 +121,17 @@ def _parse_block(raw: Json, take: Take) -> Block:
             raise ShapeError(".text", f"text is a string, not {kind_of(text)}")
         return Text(text, _TEXTS.get(tuple(raw)) or shape_of(raw, kind, _FIELDS["text"], take))
     if kind == "tool_use":
-        return _parse_call(raw, kind, take)
+        name, call_id = raw.get("name"), raw.get("id")
+        shape = _TOOL_USES.get(tuple(raw))
+        if shape is None or name.__class__ is not str or call_id.__class__ is not str:
+            return _parse_call(raw, kind, take)
+        return Call(call_id, name, take(raw.get("input")), shape)
     if kind == "tool_result":
-        return _parse_result(raw, kind, take)
+        content, call_id = raw.get("content"), raw.get("tool_use_id")
+        shape = _TOOL_RESULTS.get(tuple(raw))
+        if shape is None or content.__class__ is not str or call_id.__class__ is not str:
+            return _parse_result(raw, kind, take)
+        return Result(call_id, content, shape)
     if kind.__class__ is not str:
         raise ShapeError(".type", f"a block's type is a string, not {kind_of(kind)}")
     if kind == "thinking":

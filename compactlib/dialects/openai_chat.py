@@ -32,7 +32,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes, wire
 from .shapes import ShapeError, Take, address, kind_of, objects_of, shape_of, shape_of_nested, string, write, write_nested
 
 __all__ = [
@@ -95,7 +95,7 @@ def read_messages(raw: list[Json], take: Take, read_part: ReadPart) -> list[Mess
             content = item.get("content")
             if content.__class__ is str and word != "function" and len(item) == (3 if word == "tool" else 2):
                 # the two plainest shapes, which are most of all messages
-                shape = wire(word, tuple(item), "string")
+                shape = shapes(word, "string").get(tuple(item)) or wire(word, tuple(item), "string")
                 if word != "tool":
                     append(Message(_ROLES.get(word, "other"), content, shape))
                     continue

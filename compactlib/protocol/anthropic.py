@@ -299,7 +299,7 @@ class AnthropicReader(Reader):
                 breach, path, f"the call {quote(key)} stands in a user message", "calls in assistant messages only", ids=(key,)
             )
         else:
-            where = "in this turn" if breach is Breach.DUPLICATE else "in an earlier turn"
+            where = "in this message" if breach is Breach.DUPLICATE else "in an earlier one"
             words = f"the id {quote(key)} was used {where} already"
             self.breach(breach, path + "/id", words, "an id of its own for each call", ids=(key,))
 

@@ -332,6 +332,7 @@ class Automaton:
         self._row, breach = self._row[event]
         if self._row[_ENDS_BATCH]:
             self._batch_start = place
+            self._order = None
             if self.waiting:
                 self._abandon()
         return breach
@@ -429,7 +430,6 @@ class Automaton:
         self._late.update(self.abandoned)
         self.waiting.clear()
         self._twins.clear()
-        self._order = None
 
 
 def _place_of(call: tuple[str, int]) -> int:

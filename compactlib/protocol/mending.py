@@ -98,14 +98,15 @@ def _unknown_references(block: Block, found: list[Violation], draft: Draft) -> l
     del found
     if not isinstance(block, Result) or not isinstance(block.content, tuple):
         return None
-    kept = tuple(part for part in block.content if not _refers(part) or _refers(part) in draft.tools)
+    kept = tuple(part for part in block.content if _refers(part) is None or _refers(part) in draft.tools)
     return [evolve(block, content=kept or (Text(NO_OUTPUT),))]
 
 
-def _refers(part: Block) -> str:
+def _refers(part: Block) -> str | None:
+    """The tool that a part of a result refers to."""
     value = part.value if isinstance(part, Opaque) and part.kind == "tool_reference" else None
     name = value.get("tool_name") if isinstance(value, dict) else None
-    return name if isinstance(name, str) else ""
+    return name if isinstance(name, str) else None
 
 
 def _server_result(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
@@ -228,7 +229,7 @@ def _mend_message(draft: Draft, at: int, found: dict[int, list[Violation]]) -> b
         rule = about[0].rule
         name, words, mender = _MENDERS[rule]
         made = mender(block, [one for one in about if one.rule == rule], draft)
-        if made is None:
+        if made is None or made == [block]:
             pieces.append(piece)
             continue
         if mender is _empty_text and made:

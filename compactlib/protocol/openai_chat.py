@@ -92,11 +92,11 @@ class OpenAIChatReader(Reader):
             role = message.role
             content = message.content
             if role == "tool":
+                machine.at = at  # a result is a message of its own, without a frame
                 block = content[0] if content else ""
                 if isinstance(block, str):
                     continue  # a message made by hand, without its result
                 if isinstance(block, Result):
-                    machine.at = at  # a result is a message of its own, without a frame
                     if block.call_id and message.wire.tag == "tool":
                         breach = result(block.call_id)
                         if breach is not None:
@@ -159,7 +159,7 @@ class OpenAIChatReader(Reader):
     def _no_calls(self, message: Message, content: tuple[Block, ...]) -> None:
         """What an assistant message must have where it has no calls."""
         form = message.wire.form
-        if form == "list" and self.profile.string_only:
+        if form == "list" and self.profile.string_only and not all(isinstance(block, Call | Reasoning) for block in content):
             self.report(
                 "O-CONTENT-01", "/content", "the content of an assistant message is a list", "a string", case="string-only"
             )

@@ -51,7 +51,7 @@ class Profile:
         name: what it is called.
         dialect: the wire shape, which is also the family of its rules.
         neighbours: whether neighbouring messages of one side are joined before they are judged.
-        scope: within what a call's id may not be used twice.
+        scope: within what a call's id may not be used twice; neighbours that are joined are one message.
         results: where results stand: blocks at the front of the ``user`` message, or ``tool`` messages of their own.
         fuse: how the user-role messages of a compacted head are written: as one message (``yes``), as one text (``text``), or
             each on its own (``no``).
@@ -92,7 +92,7 @@ _ANTHROPIC: Final = Profile(
     name="anthropic",
     dialect="anthropic",
     neighbours=Neighbours.JOINED,
-    scope="turn",
+    scope="message",
     results="user",
     fuse="yes",
     breaches={

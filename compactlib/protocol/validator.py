@@ -26,6 +26,8 @@ How it works
     the end can decide is what `finish` adds.
 
 Adjusted against the written rules, and why
+    * An id used again is an error inside one assistant message and a warning
+      in a later one, of the same turn too: a recorded request was accepted.
     * Empty results and references to undeclared tools or advisors are errors
       though only clients' code speaks of them: nothing recorded contradicts it.
     * Forced tools are an error under adaptive thinking too: a recorded refusal.

@@ -57,7 +57,7 @@ from .cues import (
     plan,
     sentences,
 )
-from .provenance import FIRST_PROMPT, LATEST_PROMPT, carried_quotation, quotation
+from .provenance import FIRST_PROMPT, LATEST_PROMPT, carried_quotation, quotation, visible
 from .rendering import SummaryRequest
 from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections, says_nothing
 from .transcript import calls_by_result, stated_origins
@@ -114,7 +114,8 @@ class _Evidence:
     order: int = 0
 
     def add(self, section: str, text: str, rank: int, *, label: str = "", order: int | None = None) -> None:
-        """Note a finding unless the same words were found before."""
+        """Note a finding, control characters made visible, unless the same words were found before."""
+        text = visible(text)
         key = " ".join(text.casefold().split())
         if key and key not in self.seen:
             self.seen.add(key)
@@ -139,7 +140,7 @@ class Extractive:
     def __call__(self, request: SummaryRequest) -> str:
         """The summary, in the schema of the request, within its ``max_tokens`` if the headings fit at all."""
         schema = SCHEMAS.get(request.schema, SCHEMAS["full"])
-        before = parse_sections(request.previous, schema)
+        before = parse_sections(visible(request.previous), schema)
         evidence = _gather(request.messages, goes_on=bool(request.previous))
         _carry_on(evidence, before)
         return _write(evidence, schema, request, before, self.counter)
@@ -434,7 +435,7 @@ def _goal(evidence: _Evidence, request: SummaryRequest, before: Sections, counte
     for label, prompt in openings:
         left = limit_tokens
         for sentence in islice(sentences(prompt), 3):
-            text = f"- {label}{sentence}"
+            text = f"- {label}{visible(sentence)}"
             left -= counter(text + "\n")
             if left < 0:
                 break

@@ -271,5 +271,3 @@ class Tally:
         self.tokens += size
         self.length += 1
         return size
-
-

@@ -51,8 +51,8 @@ def _in_c() -> Callable[[Json, int], tuple[str, ...]] | None:
 
 _pieces: Final = _in_c()
 
-_DIGITS: Final = 4_300
-"""More digits than these the interpreter does not write out by default."""
+_WRITTEN_BITS: Final = 14_000
+"""Integers of about 4,300 digits and more the interpreter does not write out by default."""
 
 
 def json_text(value: Json) -> str:
@@ -104,8 +104,8 @@ def _written(value: Json) -> Iterator[str]:
 
 
 def _scalar(value: Json) -> str:
-    if value.__class__ is int and value.bit_length() > _DIGITS * 3:
-        return "9" * (value.bit_length() * 301 // 1_000)
+    if value.__class__ is int and value.bit_length() > _WRITTEN_BITS:
+        return "9" * (value.bit_length() * 30_103 // 100_000 + 1)  # by the logarithm of 2
     try:
         return _encode(value)
     except (RecursionError, TypeError, ValueError):

@@ -103,7 +103,8 @@ def media_size(media: Media, counter: Counter) -> MediaSize:
     if media.mime.startswith("text/"):
         return MediaSize(max(counter(_plain(media)), 1), is_known=True)
     unit_bytes, unit_tokens = _RATES.get(media.kind, _RATES["file"])
-    return MediaSize(-(-(len(data) * 3 // 4 or 1) // unit_bytes) * unit_tokens, is_known=False)
+    size_bytes = len(data) * 3 // 4 - data[-2:].count("=")
+    return MediaSize(max(-(-size_bytes // unit_bytes), 1) * unit_tokens, is_known=False)
 
 
 def _plain(media: Media) -> str:

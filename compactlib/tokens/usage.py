@@ -87,9 +87,7 @@ _REPORTS: Final[Mapping[str, _Report]] = {
     ),
     "openai-chat": _CHAT,
     "mistral": _CHAT,
-    "openai-responses": _Report(
-        prompt="input_tokens", answer=("output_tokens",), cached=("input_tokens_details.cached_tokens",)
-    ),
+    "openai-responses": _Report(prompt="input_tokens", answer=("output_tokens",), cached=("input_tokens_details.cached_tokens",)),
     "gemini": _Report(
         prompt="promptTokenCount", answer=("candidatesTokenCount", "thoughtsTokenCount"), cached=("cachedContentTokenCount",)
     ),

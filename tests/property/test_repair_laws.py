@@ -260,7 +260,11 @@ def shuffle_blocks(draw: st.DrawFn, messages: Messages, dialect: str) -> None:
 def blocks(messages: Messages, kind: str) -> list[dict[str, Any]]:
     """The blocks of a kind."""
     return [
-        block for message in messages if isinstance(message["content"], list) for block in message["content"] if block["type"] == kind
+        block
+        for message in messages
+        if isinstance(message["content"], list)
+        for block in message["content"]
+        if block["type"] == kind
     ]
 
 
@@ -358,7 +362,10 @@ def test_two_processes_repair_alike() -> None:
     """L16: whatever the hash seed and the time zone, ids included."""
     call = {"type": "tool_use", "id": "functions.read:0", "name": "read", "input": {}}
     given_to_both = [
-        ["anthropic", [{"role": "assistant", "content": [call, call, {**call, "input": {"a": 1}}]}, {"role": "user", "content": "x"}]],
+        [
+            "anthropic",
+            [{"role": "assistant", "content": [call, call, {**call, "input": {"a": 1}}]}, {"role": "user", "content": "x"}],
+        ],
         ["openai-chat", spell("pdcrat", "openai-chat")],
     ]
     runs = [
@@ -409,7 +416,9 @@ def test_the_laws_are_seen_when_they_are_broken() -> None:
     result = {"type": "tool_result", "tool_use_id": "a", "content": "a.py"}
     assert broken_laws(before, good, close=False, profile="anthropic") == []
     assert seen(messages)[0] == "L1: what is left is named"
-    assert "L9: no success is invented" in seen([*messages[:2], {"role": "user", "content": [result, {"type": "text", "text": "go on"}]}])
+    assert "L9: no success is invented" in seen(
+        [*messages[:2], {"role": "user", "content": [result, {"type": "text", "text": "go on"}]}]
+    )
     assert "L8: no word is lost" in seen(messages[:1])
     assert "L19: the rest is the same" in seen([{"role": "user", "content": "look"}, *messages[1:]])
     assert good.conversation.messages[1] is before.messages[1]

@@ -1,0 +1,135 @@
+"""
+Repair: no conversation makes it fail, and what holds, holds for every one.
+
+What holds for every conversation that can be read, closed or not:
+
+1. Nothing escapes, and what is left is exactly what the validator still calls an error.
+2. Repairing twice is repairing once; the same input gives the same output.
+3. What needs no repair is the same object.
+4. Whatever a result says was said before, or is that nothing is known.
+
+A polyglot: pytest runs the property with Hypothesis, ``python fuzz/fuzz_repair.py``
+runs the same one under atheris.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlib.dialects import parse, render
+from compactlib.errors import WireError
+from compactlib.protocol.answering import UNKNOWN_OUTCOME
+from compactlib.protocol.repair import repair
+from compactlib.protocol.validator import check
+
+# -- conversations from bytes: each byte is one thing that stands next --------------------------------------------------
+
+_IDS = ("a", "b", "a.b", "", "srvtoolu_1", "x" * 70)
+_WORDS = ("hi", "", " ", "\ud83d", "<system-reminder>x</system-reminder>", "Attached image(s) from tool result:")
+_PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
+
+
+def _block(number: int) -> dict[str, Any]:
+    """A block of Anthropic's."""
+    kind, rest = number % 12, number // 12
+    key, words = _IDS[rest % len(_IDS)], _WORDS[rest % len(_WORDS)]
+    return (
+        {"type": "text", "text": words},
+        {"type": "tool_use", "id": key, "name": "ls", "input": {"n": rest % 2}},
+        {"type": "tool_result", "tool_use_id": key, "content": words},
+        {"type": "tool_result", "tool_use_id": key, "content": [_PICTURE] * (rest % 2), "is_error": bool(rest % 3)},
+        {"type": "thinking", "thinking": words, "signature": "S" * (rest % 2)},
+        {"type": "server_tool_use", "id": key, "name": "web_search", "input": {}},
+        {"type": "web_search_tool_result", "tool_use_id": key, "content": []},
+        {"type": "mcp_tool_use", "id": key, "name": "m", "input": {}, "server_name": "s"},
+        {"type": "tool_use", "id": key, "name": "ls", "input": words},
+        {**_PICTURE, "_px": [9000, 1]} if rest % 2 else _PICTURE,
+        {"type": "text", "text": words, "cache_control": {"type": "ephemeral"}},
+        {"type": "tool_result", "tool_use_id": key, "content": [{"type": "tool_reference", "tool_name": words}]},
+    )[kind]
+
+
+def _anthropic(data: bytes) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    for number in data:
+        if number >= 200 or not messages:
+            role = ("user", "assistant", "user", "assistant", "system")[number % 5]
+            messages.append({"role": role, "content": [] if number % 2 else _WORDS[number % len(_WORDS)]})
+        elif isinstance(messages[-1]["content"], list):
+            messages[-1]["content"].append(_block(number))
+        else:
+            messages.append({"role": "assistant" if number % 12 in (1, 4, 8) else "user", "content": [_block(number)]})
+    return messages
+
+
+def _openai(data: bytes) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    for number in data:
+        kind, rest = number % 8, number // 8
+        key, words = _IDS[rest % len(_IDS)], _WORDS[rest % len(_WORDS)]
+        call = {"id": key, "type": "function", "function": {"name": "ls", "arguments": ("{}", "{", "", "[1]")[rest % 4]}}
+        messages.append(
+            (
+                {"role": "user", "content": words},
+                {"role": "assistant", "content": words if rest % 2 else None},
+                {"role": "assistant", "content": None, "tool_calls": [call] * (rest % 3)},
+                {"role": "tool", "tool_call_id": key, "content": words},
+                {"role": "tool", "content": [_PART] if rest % 2 else None},
+                {"role": "user", "content": [_PART] * (rest % 3)},
+                {"role": "assistant", "content": words, "reasoning_content": "r", "tool_calls": [call]},
+                {"role": ("system", "function", "developer")[rest % 3], "content": words},
+            )[kind]
+        )
+    return messages
+
+
+def holds(data: bytes) -> None:
+    """The facts above, for one input: its first byte chooses the reading and the profile."""
+    first = data[0] if data else 0
+    dialect, profiles, read = (
+        ("anthropic", ("anthropic", "anthropic-strict", "anthropic-no-prefill"), _anthropic),
+        ("openai-chat", ("openai", "openai-compatible", "groq"), _openai),
+    )[first % 2]
+    close, profile = bool(first & 2), profiles[first // 4 % 3]
+    body = {"model": ("gpt-4o-mini", "claude-opus-4-6", "")[first // 16 % 3], "thinking": None, "messages": read(data[1:])}
+    try:
+        conversation = parse(body, dialect=dialect)
+    except WireError:
+        return
+    made = repair(conversation, close=close, profile=profile)
+    after = made.conversation
+    found = [one for one in check(after, mode="request" if close else "history", profile=profile) if one.level == "error"]
+    assert found == [one.violation for one in made.left]
+    assert repair(after, close=close, profile=profile).conversation is after
+    twin = repair(parse(body, dialect=dialect), close=close, profile=profile)
+    assert (render(twin.conversation), twin.fixes) == (render(after), made.fixes)
+    assert (after is conversation) == (not made.fixes)
+    said = {result.text for message in conversation.messages for result in message.results}
+    said |= {UNKNOWN_OUTCOME, "(no output)", "(the error was not recorded)"}
+    new = {result.text for message in after.messages for result in message.results} - said
+    assert all(text.endswith("(see attached image)") or "[left out: " in text for text in new)
+
+
+@given(st.binary(max_size=24))
+def test_any_conversation_is_repaired_or_what_is_left_is_named(data: bytes) -> None:
+    """Whatever stands in it."""
+    holds(data)
+
+
+def main() -> None:
+    """Run the property under atheris until it fails."""
+    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # an optional tool, perhaps absent
+
+    with atheris.instrument_imports(include=["compactlib"]):
+        import compactlib.protocol.repair  # noqa: F401  # imported for instrumentation
+    atheris.Setup(sys.argv, atheris.instrument_func(holds))
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

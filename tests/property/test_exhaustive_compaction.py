@@ -1,0 +1,165 @@
+"""
+Small-scope exhaustion: the compactor on every legal conversation up to a length.
+
+The words are those of `words`: letters are relations, so that a word stands
+for every conversation of its shape.  Each is compacted under three budgets
+with three replies of the summariser; the short ones with every reply there is.
+Nothing is drawn at random and nothing is left out, and the counts say so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+import compactlib as cl
+from compactlib.compaction import Reply, compaction
+from compactlib.conformance.checks import judge
+from compactlib.conformance.record import Exchange, Limits, Origin, Record
+from compactlib.dialects import render
+from compactlib.summaries.acceptance import Code, Summary
+from compactlib.tokens import Memo
+
+from ..words import build, legal_words
+
+MESSAGE_TOKENS = 400
+
+
+def counter(text: str) -> int:
+    """The words of these conversations are large; what a compaction writes is as large as it is."""
+    return MESSAGE_TOKENS if text.startswith(("words", "output")) else (len(text) + 7) // 8
+
+
+POLICIES = {
+    "nothing fits": cl.Policy(window_tokens=1_800, reserve_tokens=0, counter=counter, schema="brief"),
+    "some fits": cl.Policy(window_tokens=3_000, reserve_tokens=0, counter=counter, schema="brief"),
+    "all fits": cl.Policy(window_tokens=9_000, reserve_tokens=0, counter=counter, schema="brief"),
+}
+
+GOOD = "## Goal\n(none)\n## Orders, constraints and preferences\n(none)\n## Done\n- the work so far\n## Next step\n- go on"
+REPLIES: dict[str, Reply] = {
+    "good": GOOD,
+    "empty": "",
+    "not an end": Summary(GOOD, stop="max_tokens"),
+}
+MORE_REPLIES: dict[str, Reply] = {
+    "whitespace": " \n",
+    "null": "null",
+    "refusal": "I'm sorry, but I can't help with that.",
+    "tool call": Summary("", tool_calls=1),
+    "continuation": "I'll run the tests again.",
+    "headings": "## Goal\n- something",
+    "all empty": GOOD.replace("- the work so far", "(none)").replace("- go on", "(none)"),
+    "too long": f"{GOOD}\n- {'and so on ' * 2_000}",
+    "failed": cl.SummaryFailed("exception", "out of order"),
+    "late": cl.SummaryFailed("timeout", "no reply"),
+}
+LAWS = ("L1", "L2", "L3", "L4", "L6", "L7", "L8", "L9", "L12", "L13", "L20")
+
+
+def kinds(word: str, dialect: str) -> tuple[Origin, ...]:
+    """What the letters are; a picture that follows results, or another such picture, is a tool's."""
+    found: list[Origin] = []
+    for letter in word:
+        if letter == "i":
+            behind = found[-1] if found else None
+            is_tools = dialect == "openai-chat" or behind in ("result", "attachment")
+            found.append("attachment" if is_tools else "prompt")
+        else:
+            found.append({"p": "prompt", "a": "result", "n": "result", "r": "result"}.get(letter, "model"))  # type: ignore[arg-type]  # words of the vocabulary
+    return tuple(found)
+
+
+def outcome_of(conversation: cl.Conversation, policy: cl.Policy, reply: Reply) -> tuple[cl.Outcome, int]:
+    """The outcome, and how often somebody was asked."""
+    engine = compaction(conversation, policy, when="now")
+    asked = 0
+    try:
+        next(engine)
+        while True:
+            asked += 1
+            engine.send(reply)
+    except StopIteration as stop:
+        outcome: cl.Outcome = stop.value
+        return outcome, asked
+
+
+def record_of(word: str, dialect: str, conversation: cl.Conversation, policy: cl.Policy, outcome: cl.Compacted) -> Record:
+    memo = Memo(policy.counter)
+    sizes = outcome.report["sizes"]
+    return Record(
+        dialect=dialect,
+        before=render(conversation),
+        after=render(outcome.conversation),
+        outcome="compacted",
+        reason=outcome.reason,
+        when="now",
+        limits=Limits(target=sizes["target"], tail=sizes["tail"], budget=sizes["budget"], room=sizes["room"]),
+        cut=outcome.cut,
+        kept_prompt=outcome.kept_prompt,
+        over_by_tokens=outcome.over_by_tokens,
+        irreducible_tokens=outcome.irreducible_tokens,
+        fits=outcome.fits,
+        dangling=outcome.report["dangling"],
+        kinds=kinds(word, dialect),
+        kinds_told=False,
+        sizes=tuple(map(memo.message, conversation.messages)),
+        before_tokens=memo.request(conversation),
+        after_tokens=memo.request(outcome.conversation),
+        exchanges=(Exchange(text="", reply=GOOD),),
+    )
+
+
+def tried(dialect: str, length: int, replies: dict[str, Reply]) -> Iterator[tuple[str, str, str, cl.Outcome, int]]:
+    """(word, policy, reply, outcome, requests) for all there are, each judged."""
+    for word in legal_words(length, dialect=dialect):
+        conversation = cl.parse(build(word, dialect), dialect=dialect)
+        for name, policy in POLICIES.items():
+            for said, reply in replies.items():
+                outcome, asked = outcome_of(conversation, policy, reply)
+                if isinstance(outcome, cl.Compacted):
+                    findings = judge(record_of(word, dialect, conversation, policy, outcome), laws=LAWS)
+                    assert [str(one) for one in findings if one.verdict == "broken"] == [], (word, name)
+                else:
+                    assert outcome.conversation is conversation, (word, name, said)
+                yield word, name, said, outcome, asked
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("dialect", "length", "count"), [("anthropic", 7, 10_957), ("openai-chat", 6, 3_110)])
+def test_every_law_holds_on_every_legal_word(dialect: str, length: int, count: int) -> None:
+    """Three budgets, three replies; a good reply is taken wherever one is asked for, a bad one never."""
+    words = set()
+    reasons: Counter[str] = Counter()
+    for word, _, said, outcome, asked in tried(dialect, length, REPLIES):
+        words.add(word)
+        reasons[outcome.reason] += 1
+        if not asked:
+            assert isinstance(outcome, cl.Refused)
+        elif said == "good":
+            assert isinstance(outcome, cl.Compacted) or outcome.reason == "summary-failed:not-smaller", word
+        else:
+            assert outcome.reason == f"summary-failed:{'empty' if said == 'empty' else 'stop'}", word
+
+    assert len(words) == count
+    assert set(reasons) == {
+        "target-met", "above-target", "irreducible", "no-legal-cut", "summary-failed:empty", "summary-failed:stop",
+    }  # fmt: skip
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("dialect", "count"), [("anthropic", 781), ("openai-chat", 780)])
+def test_every_reply_meets_every_short_word(dialect: str, count: int) -> None:
+    """Up to five messages: whatever the summariser says, the conversation is compacted by a summary or comes back as it was."""
+    words = set()
+    for word, _, said, outcome, asked in tried(dialect, 5, MORE_REPLIES):
+        words.add(word)
+        code = outcome.reason.partition(":")[2]
+
+        assert isinstance(outcome, cl.Refused)
+        assert (code in {code.value for code in Code}) == bool(asked), (word, said)
+        assert asked <= (2 if said == "too long" else 1), (word, said)
+
+    assert len(words) == count
