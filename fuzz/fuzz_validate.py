@@ -158,7 +158,7 @@ def test_whatever_is_read_is_judged(drawn: tuple[str, list[Any], dict[str, Any] 
 
 def main() -> None:
     """Fuzz until stopped."""
-    import atheris  # type: ignore[import-not-found]  # optional, and only here
+    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # optional, and only here
 
     with atheris.instrument_imports(include=["compactlib"]):
         import compactlib.protocol.validator  # noqa: F401 - imported to be instrumented

@@ -4,7 +4,8 @@ Reports of real faults in summarising, each reduced to a conversation and an exp
 How they map to `compact`: a person asks (``when="now"``), and the texts of a
 case are declared large, because a summary of three letters cannot be smaller
 than they are.  ``pinned_state`` is live state and comes back as reminders;
-``previous_summary`` stands in the head, as a compaction would have left it.
+``previous_summary`` stands in the head, as a compaction would have left it, and
+a prompt follows the messages, because with nothing new nobody is asked.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def conversation_of(given: dict[str, Any], dialect: str) -> Conversation:
         return conversation
     text = write_summary(given["previous_summary"], Layout())
     summary = user_message((Text(text),), Origin.SUMMARY, form="string" if dialect == "openai-chat" else "")
-    return evolve(conversation, messages=(summary, *conversation.messages))
+    (prompt,) = cl.parse([{"role": "user", "content": "go on"}], dialect=dialect).messages
+    return evolve(conversation, messages=(summary, *conversation.messages, prompt))
 
 
 def summariser(given: dict[str, Any], counter: Callable[[str], int]) -> Callable[[SummaryRequest], str]:

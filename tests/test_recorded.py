@@ -42,9 +42,11 @@ def test_what_a_provider_accepted_is_no_error(shared: Path, dialect: str, least:
     wrong = []
     for entry in accepted:
         is_local = dialect == "openai-chat" and route_of(entry["body"].get("model") or "") == "local"
-        for violation in check(parse(entry["body"], dialect=dialect)):
-            if violation.level == "error" and not (is_local and violation.rule.startswith("O-PAIR-")):
-                wrong.append((entry["provider"], entry["body"].get("model"), violation))
+        wrong += [
+            (entry["provider"], entry["body"].get("model"), violation)
+            for violation in check(parse(entry["body"], dialect=dialect))
+            if violation.level == "error" and not (is_local and violation.rule.startswith("O-PAIR-"))
+        ]
 
     assert wrong == []
     assert len(accepted) >= least

@@ -267,7 +267,17 @@ def test_arguments_that_are_no_object_are_kept_inside_one() -> None:
 
     assert names == ["wrap-arguments"]
     assert json.loads(found[1]["tool_calls"][0]["function"]["arguments"]) == {"unparsed_arguments": '{"p": "x'}
-    assert mended([user("hi"), model(call("a", input='{"p": 1}')), user(result("a"))])[0][1] == model(call("a", input={"p": 1}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [('{"p": 1}', {"p": 1}), ("", {}), (None, {}), ([1], {"unparsed_arguments": [1]})]
+    + [(one, {"unparsed_arguments": one}) for one in ('{"p": NaN}', '{"p": 1e999}', "{", '{"p": ' + "[" * 300 + "]" * 300 + "}")],
+)
+def test_arguments_of_anthropic_are_an_object(arguments: Json, expected: Json) -> None:
+    found = mended([user("hi"), model(call("a", input=arguments)), user(result("a"))])
+
+    assert found == ([user("hi"), model(call("a", input=expected)), user(result("a"))], ["wrap-arguments"])
 
 
 # -- seals ---------------------------------------------------------------------------------------------------------------

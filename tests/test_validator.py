@@ -46,7 +46,7 @@ def rules(messages: Any, **options: Any) -> list[str]:
     return [rule for rule, level, _ in found(messages, **options) if level == "error"]
 
 
-def chat(messages: list[dict[str, Any]], **options: Any) -> list[tuple[str, str, str]]:
+def chat(messages: list[Any], **options: Any) -> list[tuple[str, str, str]]:
     return [(v.rule, v.level, v.pointer) for v in check(parse(messages, dialect="openai-chat"), **options)]
 
 
@@ -138,7 +138,7 @@ class TestOrigins:
     def test_a_picture_with_a_marker_is_an_attachment(self) -> None:
         """In OpenAI's dialect a tool's picture is a user message; a person's words beside one make it a prompt."""
         picture = {"type": "image_url", "image_url": {"url": "https://e.x/a.png"}}
-        head = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": [function("a"), function("b")]}]
+        head: list[Any] = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": [function("a"), function("b")]}]
         head.append({"role": "tool", "tool_call_id": "a", "content": "(see attached image)"})
         marked = {"role": "user", "content": [{"type": "text", "text": "Attached image(s) from tool result:"}, picture]}
         spoken = {"role": "user", "content": [{"type": "text", "text": "look at this"}, picture]}

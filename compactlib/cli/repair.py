@@ -128,9 +128,8 @@ def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None, c
             page.line(*pieces)
     page.line(*_verdict(repaired))
     if not close and (pending := _pending(repaired.conversation)):
-        page.line(
-            f"{count(pending, 'call')} {'is' if pending == 1 else 'are'} pending; --close answers {'it' if pending == 1 else 'them'}"
-        )
+        verb, them = ("is", "it") if pending == 1 else ("are", "them")
+        page.line(f"{count(pending, 'call')} {verb} pending; --close answers {them}")
     if out is not None:
         kind = source.transcript.format
         as_what = (

@@ -10,7 +10,8 @@ Rules it obeys
       output.  The compactor's own word counts only for what cannot be seen.
 
 How it works
-    The tail is what both bodies have in common at their end.  What stands
+    The tail is what both bodies have in common at their end, back to the cut
+    if the compactor names it.  What stands
     before it in the output is told by kind (summary, pin, reminder) or else
     looked up among the messages of the input, from the end.  What is left is
     new, and is looked at block by block.
@@ -89,6 +90,8 @@ def evidence(record: Record) -> Evidence:
     after = read(record.after, record.made_kinds)
     parts = divide(before)
     tail = _common_tail(before, after)
+    if record.cut is not None:  # what stands before the cut and is equal may be something else
+        tail = min(tail, sum(unit.index >= record.cut for unit in before))
     came_from = _trace(before, after, tail, record.kept_prompt)
     summaries = tuple(at for at, unit in enumerate(after) if unit.kind == "summary" and came_from[at] is None)
     words = [block.text for at in summaries[:1] for block in after[at].blocks if block.kind == "text"]

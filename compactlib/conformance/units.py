@@ -49,7 +49,7 @@ class Block:
     Attributes:
         kind: ``text``, ``media``, ``call``, ``result``, ``reasoning`` or ``other``.
         raw: the block as canonical JSON, cache marks apart.
-        text: its words; those of a result, too.
+        text: its words; of a result, those of its content; of a call, its arguments.
         id: of the call that it is or answers.
         caller: id of the server tool that made the call.
     """
@@ -187,9 +187,9 @@ def _blocks(message: dict[str, Any], role: str) -> Iterator[Block]:
     elif isinstance(content, list):
         yield from map(_block, content)
     for call in message.get("tool_calls") or ():
-        yield Block("call", canonical(call), canonical(call), call.get("id") or "")
+        yield Block("call", canonical(call), _arguments((call.get("function") or {}).get("arguments")), call.get("id") or "")
     if isinstance(message.get("function_call"), dict):
-        yield Block("call", canonical(message["function_call"]), canonical(message["function_call"]))
+        yield Block("call", canonical(message["function_call"]), _arguments(message["function_call"].get("arguments")))
 
 
 def _block(raw: dict[str, Any]) -> Block:
@@ -199,7 +199,8 @@ def _block(raw: dict[str, Any]) -> Block:
         return Block("text", same, raw["text"])
     if kind == "tool_use":
         caller = raw.get("caller")
-        return Block("call", same, canonical(raw.get("input")), raw["id"], caller.get("tool_id", "") if isinstance(caller, dict) else "")
+        made_by = caller.get("tool_id", "") if isinstance(caller, dict) else ""
+        return Block("call", same, _arguments(raw.get("input")), raw["id"], made_by)
     if kind == "tool_result":
         return Block("result", same, _words(raw.get("content")), raw["tool_use_id"])
     if kind in ("thinking", "redacted_thinking"):
@@ -207,6 +208,11 @@ def _block(raw: dict[str, Any]) -> Block:
     if kind in _MEDIA:
         return Block("media", same)
     return Block("other", same, id=raw["id"] if isinstance(raw.get("id"), str) else "")
+
+
+def _arguments(value: Json) -> str:
+    """The arguments of a call as text: the string that the model wrote, or JSON with its keys in their order."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _words(content: Json) -> str:

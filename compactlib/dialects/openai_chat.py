@@ -278,6 +278,8 @@ def read_media(raw: dict[str, Json], tag: str, kind: str, take: Take) -> Media:
     if isinstance(source, dict):
         url, inline = source.get("url", source.get("file_id")), source.get("data", source.get("file_data"))
         style = source.get("format")
+    elif tag == "input_audio" and isinstance(source, str) and "://" not in source[:16]:
+        url, inline = None, source  # the sound itself
     mime, data, place = address(url)
     if data is None and isinstance(inline, str):
         mime, data, bare = address(inline)

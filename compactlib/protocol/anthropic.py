@@ -135,8 +135,8 @@ class AnthropicReader(Reader):
                         if block.wire.rest:
                             self._mark(block.wire.get("cache_control"), f"/content/{place}")
                         continue
-                    elif self._is_silent(block, place, len(content)):
-                        continue
+                    else:
+                        self._model_block(block, place, len(content))
                     if calling:
                         calling = False  # once for each run of other blocks
                         see(_WORDS)
@@ -238,14 +238,12 @@ class AnthropicReader(Reader):
         elif not (text >= "!" and text.isascii()):
             self._odd_text(text, "/content", alone=True)
 
-    def _is_silent(self, block: Block, place: int, length: int) -> bool:
-        """Judge anything but a text or a client call; tell whether it is no words of the model's."""
-        silent = False
+    def _model_block(self, block: Block, place: int, length: int) -> None:
+        """Anything but a text or a client call."""
         if isinstance(block, Call):
             self._servers.call(block, place)
             self._waits = True
         elif isinstance(block, Result) and block.wire.tag == "tool_result":
-            silent = True
             breach = self.machine.result(block.call_id)
             if breach is not None:
                 self._result_breach(breach, block.call_id, place)
@@ -255,7 +253,6 @@ class AnthropicReader(Reader):
             self._seals.trail(place)
             self._waits = True
         self._plain_block(block, place)
-        return silent
 
     def _disorder(self, path: str) -> None:
         self._pair_faults += 1

@@ -25,6 +25,7 @@ What is not here
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -46,6 +47,7 @@ IMAGE_MARKER: Final = "Attached image(s) from tool result:"
 _SEE_IMAGE: Final = "(see attached image)"
 _NO_ERROR: Final = "(the error was not recorded)"
 _UNPARSED: Final = "unparsed_arguments"
+_DEEPEST: Final = 100  # levels of a value that was a string until now; with those around it less than is read
 
 _Mender: TypeAlias = Callable[[Block, list[Violation], Draft], "list[Block] | None"]
 """From a block, and what was found in it, to what stands in its place; ``None`` if there is no safe way."""
@@ -148,14 +150,35 @@ def _arguments(block: Block, found: list[Violation], draft: Draft) -> list[Block
 
 def _as_object(value: Json) -> Json:
     """The object that a string spells, else an object that holds the value."""
+    if value is None or value == "":
+        return {}
     if isinstance(value, str):
         try:
-            read = json.loads(value)
+            read = json.loads(value, parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError):
             read = None
-        if isinstance(read, dict):
+        if isinstance(read, dict) and _is_shallow(read):
             return read
-    return {} if value is None else {_UNPARSED: value}
+    return {_UNPARSED: value}
+
+
+def _finite(spelling: str) -> float:
+    number = float(spelling)
+    if not math.isfinite(number):
+        raise ValueError(f"{spelling} is no JSON")
+    return number
+
+
+def _is_shallow(value: Json) -> bool:
+    """Whether it is not nested deeper than a body may be."""
+    level = [value]
+    for _depth in range(_DEEPEST):
+        level = [
+            item for one in level for item in (one.values() if isinstance(one, dict) else one) if isinstance(item, dict | list)
+        ]
+        if not level:
+            return True
+    return False
 
 
 # rule -> (name of the fix, what was done, how)
@@ -295,7 +318,8 @@ def move_images(draft: Draft, errors: tuple[Violation, ...]) -> None:
             ids = tuple(block.call_id for block in about if isinstance(block, Result))
             draft.say("move-image", rule, source, "moved media out of a result, behind the results", ids)
         if media and message.role == "tool":
-            waiting, origin = waiting + media, source
+            waiting += media
+            origin = source
         elif media:
             made = _behind_results(made, media)
         out.append((made, source))

@@ -56,7 +56,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ..model import Conversation, Message
+from ..model import Conversation
 from .answering import answer_calls
 from .draft import Draft, Fix, Piece, Slot, pieces_of, rebuilt, spoken
 from .mending import mend_blocks, move_images
@@ -167,8 +167,10 @@ def _merge(draft: Draft, errors: tuple[Violation, ...]) -> None:
     joined: list[Piece] = []  # the pieces of the last message in `out`, once something was merged into it
     for at, (message, source) in enumerate(draft.slots):
         last = out[-1][0] if out else None
-        if at in named and last is not None and _side(last) == _side(message) and not (_is_sealed(draft, message, last)):
-            joined = (joined or pieces_of(last)) + pieces_of(message)
+        may_join = last is not None and last.role == message.role and not (draft.is_sealed(last) or draft.is_sealed(message))
+        if at in named and last is not None and may_join:
+            joined = joined or pieces_of(last)
+            joined += pieces_of(message)
             draft.say("merge-same-role", "A-ALT-01", source, "joined a message to the one before it, of the same side")
             continue
         if joined:
@@ -178,14 +180,6 @@ def _merge(draft: Draft, errors: tuple[Violation, ...]) -> None:
     if joined:
         out[-1] = _joined(out[-1], joined)
     draft.slots = out
-
-
-def _side(message: Message) -> str:
-    return message.role
-
-
-def _is_sealed(draft: Draft, *messages: Message) -> bool:
-    return any(map(draft.is_sealed, messages))
 
 
 def _joined(slot: Slot, pieces: list[Piece]) -> Slot:
@@ -225,7 +219,7 @@ def _reason(draft: Draft, violation: Violation) -> str:
     about = draft.slots[start : violation.index + 1]
     if any(draft.is_sealed(message) for message, _source in about):
         return "its message holds reasoning and belongs to the current turn, so law L5 forbids to edit it"
-    if RULES[violation.rule].core == "C1" and draft.mode == "history":
+    if RULES[violation.rule].core == "C1" and draft.mode == "history" and about[-1][0].role == "model":
         return "the call is pending: no person has spoken since, so its result may still come"
     if violation.fix == "move-image" and draft.mode == "history":
         return "its batch is not complete, and media go behind the whole batch"

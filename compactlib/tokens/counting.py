@@ -133,7 +133,7 @@ def _message(message: Message, counter: Counter) -> int:
     if isinstance(content, str):
         return size + counter(content)
     for block in content:
-        size += _block(block, counter)
+        size += counter(block.text) if isinstance(block, Text) and not block.wire.rest else _block(block, counter)
     return size
 
 
@@ -214,7 +214,15 @@ class Memo:
 
     def messages(self, messages: Iterable[Message]) -> int:
         """The tokens of several messages together."""
-        return sum(map(self.message, messages))
+        sizes, held, counter = self._sizes, self._held, self.counter
+        total = 0
+        for message in messages:
+            size = sizes.get(id(message))
+            if size is None:
+                size = sizes[id(message)] = _message(message, counter)
+                held.append(message)
+            total += size
+        return total
 
     def overhead(self, conversation: Conversation) -> int:
         """

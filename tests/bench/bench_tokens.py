@@ -12,10 +12,11 @@ from __future__ import annotations
 import gc
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import compactlib as cl
+from compactlib.model import Message
 from compactlib.tokens import Memo, Tally, estimate
 
 from . import Row, median_ratio
@@ -29,15 +30,14 @@ CHARS: Final = 200_000
 """Length of the text of each kind."""
 
 
-def seconds(work: Callable[[], object], *, times: int = 1) -> float:
+def seconds(work: Callable[[], object]) -> float:
     """How long *work* takes, the collector off."""
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
         begun = time.perf_counter()
-        for _ in range(times):
-            work()
+        work()
         return time.perf_counter() - begun
     finally:
         if enabled:
@@ -53,84 +53,56 @@ def _texts() -> dict[str, str]:
     return found
 
 
+def _estimating(texts: Iterable[str]) -> Callable[[], float]:
+    chosen = list(texts)
+    return lambda: seconds(lambda: [estimate(text) for text in chosen])
+
+
+def _splitting(texts: Iterable[str]) -> Callable[[], float]:
+    chosen = list(texts)
+    return lambda: seconds(lambda: [text.split() for text in chosen])
+
+
 def _against_split() -> list[Row]:
     texts = _texts()
     mixed = "".join(text[start : start + 4_000] for start in range(0, CHARS, 4_000) for text in texts.values())
+    pages = [text[start : start + 10_000] for text in texts.values() for start in range(0, 50_000, 10_000)]
+    sets = {
+        f"one mixed text of {len(mixed):,} characters": ([mixed], "at most 0.2"),
+        f"{CHARS:,} characters of each kind": (list(texts.values()), "at most 0.2"),
+        "texts of 10,000 characters": (pages, "reported: up to 64,000 a third is read"),
+        **{kind: ([text] * 5, "reported") for kind, text in texts.items()},
+    }
     rows = [
-        (
-            "estimate / split, one mixed text",
-            median_ratio(lambda: seconds(lambda: estimate(mixed)), lambda: seconds(mixed.split)),
-            f"at most 0.2; {len(mixed):,} characters",
-        ),
-        (
-            "estimate / split, all kinds",
-            median_ratio(
-                lambda: sum(seconds(lambda text=text: estimate(text), times=5) for text in texts.values()),
-                lambda: sum(seconds(text.split, times=5) for text in texts.values()),
-            ),
-            f"at most 0.2; {CHARS:,} characters each",
-        ),
+        (f"estimate / split, {name}", median_ratio(_estimating(of), _splitting(of)), remark)
+        for name, (of, remark) in sets.items()
     ]
-    parts = [text[start : start + 10_000] for text in texts.values() for start in range(0, 50_000, 10_000)]
-    rows.append(
-        (
-            "estimate / split, texts of 10,000 characters",
-            median_ratio(
-                lambda: seconds(lambda: [estimate(part) for part in parts]),
-                lambda: seconds(lambda: [part.split() for part in parts]),
-            ),
-            "reported: of these a third is read",
-        )
-    )
-    rows += [
-        (
-            f"  estimate / split, {kind}",
-            median_ratio(
-                lambda text=text: seconds(lambda: estimate(text), times=5), lambda text=text: seconds(text.split, times=5)
-            ),
-            "reported",
-        )
-        for kind, text in texts.items()
+    growth = median_ratio(_estimating([mixed * 10]), _estimating([mixed]))
+    return [*rows, ("estimate, ten times the text", growth, "at most 10")]
+
+
+def _appending(messages: Sequence[Message]) -> Callable[[], float]:
+    def append_all() -> None:
+        tally = Tally()
+        for message in messages:
+            tally.append(message)
+
+    return lambda: seconds(append_all)
+
+
+def _against_json(dialect: str) -> list[Row]:
+    body = large_body(MESSAGES, dialect)
+    text = json.dumps(body, ensure_ascii=False)
+    conversation = cl.parse(body, dialect=dialect)
+    count = median_ratio(lambda: seconds(lambda: Memo().request(conversation)), lambda: seconds(lambda: json.loads(text)))
+    half = MESSAGES // 2
+    growth = median_ratio(_appending(conversation.messages[half:]), _appending(conversation.messages[:half]))
+    return [
+        (f"count / json.loads, {dialect}", count, f"at most 0.9; {MESSAGES:,} messages, {len(text.encode()) / 1e6:.0f} MB"),
+        (f"tally, second half / first half, {dialect}", growth, "at most 1.2"),
     ]
-    small = mixed * 2
-    large = mixed * 20
-    rows.append(
-        (
-            "estimate, ten times the text",
-            median_ratio(lambda: seconds(lambda: estimate(large)), lambda: seconds(lambda: estimate(small))),
-            "at most 10",
-        )
-    )
-    return rows
-
-
-def _against_json() -> list[Row]:
-    rows: list[Row] = []
-    for dialect in ("anthropic", "openai-chat"):
-        body = large_body(MESSAGES, dialect)
-        text = json.dumps(body, ensure_ascii=False)
-        conversation = cl.parse(body, dialect=dialect)
-        ratio = median_ratio(lambda: seconds(lambda: Memo().request(conversation)), lambda: seconds(lambda: json.loads(text)))  # noqa: B023 - called at once
-        rows.append(
-            (f"count / json.loads, {dialect}", ratio, f"at most 0.9; {MESSAGES:,} messages, {len(text.encode()) / 1e6:.0f} MB")
-        )
-
-        def live(start: int, stop: int) -> float:
-            tally = Tally()
-            messages = conversation.messages[start:stop]  # noqa: B023 - called at once
-            return seconds(lambda: [tally.append(message) for message in messages])
-
-        half = MESSAGES // 2
-        rows.append(
-            (
-                f"tally, second half / first half, {dialect}",
-                median_ratio(lambda: live(half, MESSAGES), lambda: live(0, half)),
-                "at most 1.2",
-            )
-        )
-    return rows
 
 
 def run() -> list[Row]:
     """What was measured, the ratio, and what it is to be."""
-    return _against_split() + _against_json()
+    return [*_against_split(), *_against_json("anthropic"), *_against_json("openai-chat")]

@@ -401,7 +401,7 @@ def test_appended_messages_do_not_change_new_ids() -> None:
 
 def test_the_laws_are_seen_when_they_are_broken() -> None:
     """Each check finds a repair that is wrong in its way."""
-    messages = [
+    messages: Messages = [
         {"role": "user", "content": "look"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "ls", "input": {}}]},
         {"role": "user", "content": "go on"},
