@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import compactlib as cl
 
-__all__ = ["check_reading", "check_writing_back", "noise", "recorded", "spoil"]
+__all__ = ["check_reading", "check_writing_back", "deep", "noise", "recorded", "spoil"]
 
 _LEAVES: Final = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
@@ -53,6 +53,14 @@ def noise(words: Sequence[str], keys: Sequence[str]) -> st.SearchStrategy[Any]:
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(keys), inner, max_size=5),
         max_leaves=25,
     )
+
+
+def deep() -> Any:
+    """An object of ten thousand levels, which nobody may read."""
+    value: Any = {}
+    for _ in range(10_000):
+        value = {"a": value}
+    return value
 
 
 def recorded(shared: Path, dialect: str) -> list[Any]:

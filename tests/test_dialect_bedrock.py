@@ -15,7 +15,7 @@ from compactlib.model import Call, Media, Message, Opaque, Origin, Reasoning, Re
 from compactlib.summaries.head import Layout, user_message, write_summary
 from compactlib.turns import divide
 
-from .dialect_laws import check_reading, check_writing_back, noise, recorded
+from .dialect_laws import check_reading, check_writing_back, deep, noise, recorded
 
 DIALECT = "bedrock"
 TEXT = {"text": "hi"}
@@ -134,6 +134,21 @@ def test_a_wrong_shape_is_named_by_its_path(body: Any, path: str) -> None:
 MEMBERS = sorted({member for block in BLOCKS for member in block} | {"json"})
 INNER = ["toolUseId", "name", "input", "content", "status", "type", "source", "format", "bytes", "reasoningText", "signature"]
 NOISE = noise(["user", "assistant", "server_tool_use", "t1"], MEMBERS + INNER)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [{"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "n", "input": deep()}}]}],
+        [{"role": "user", "content": [{"toolResult": {"toolUseId": "t", "content": [{"json": deep()}]}}]}],
+        [{"role": "user", "content": [deep()]}],
+        {"messages": [], "toolConfig": deep()},
+    ],
+)
+def test_what_is_nested_too_deep_is_refused(body: Any) -> None:
+    """Wherever it stands, with a `WireError`."""
+    with pytest.raises(cl.WireError, match="nested"):
+        cl.parse(body, dialect=DIALECT)
 
 
 @given(

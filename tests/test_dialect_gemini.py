@@ -15,7 +15,7 @@ from compactlib.model import Call, Media, Message, Opaque, Origin, Reasoning, Re
 from compactlib.summaries.head import Layout, user_message, write_summary
 from compactlib.turns import divide
 
-from .dialect_laws import check_reading, check_writing_back, noise, recorded
+from .dialect_laws import check_reading, check_writing_back, deep, noise, recorded
 
 DIALECT = "gemini"
 TEXT = {"text": "hi"}
@@ -139,6 +139,21 @@ def test_a_wrong_shape_is_named_by_its_path(body: Any, path: str) -> None:
 
 INNER = ["id", "name", "args", "response", "parts", "output", "code", "data", "mimeType", "fileUri", "role", "contents"]
 NOISE = noise(["user", "model", "function", "SIG"], sorted({key for part in PARTS for key in part} | set(INNER)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [{"parts": [{"functionCall": {"name": "n", "args": deep()}}]}],
+        [{"parts": [{"functionResponse": {"name": "n", "response": deep()}}]}],
+        [{"parts": [{"text": "x", "partMetadata": deep()}]}],
+        {"contents": [], "systemInstruction": deep()},
+    ],
+)
+def test_what_is_nested_too_deep_is_refused(body: Any) -> None:
+    """Wherever it stands, with a `WireError`."""
+    with pytest.raises(cl.WireError, match="nested"):
+        cl.parse(body, dialect=DIALECT)
 
 
 @given(

@@ -13,7 +13,7 @@ import compactlib as cl
 from compactlib.model import Media, Opaque, Reasoning, Result, Text
 from compactlib.turns import divide
 
-from .dialect_laws import check_reading, check_writing_back, noise, recorded
+from .dialect_laws import check_reading, check_writing_back, deep, noise, recorded
 
 DIALECT = "mistral"
 USER = {"role": "user", "content": "hi"}
@@ -108,6 +108,19 @@ KEYS = [
     "prefix",
 ]
 NOISE = noise(["user", "assistant", "tool", "text", "thinking", "document_url"], [*KEYS, "document_url", "function.name"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [{"role": "assistant", "content": [{"type": "thinking", "thinking": [deep()]}]}],
+        [{"role": "assistant", "tool_calls": [{"function": {"name": "n", "arguments": deep()}}]}],
+    ],
+)
+def test_what_is_nested_too_deep_is_refused(body: Any) -> None:
+    """Wherever it stands, with a `WireError`."""
+    with pytest.raises(cl.WireError, match="nested"):
+        cl.parse(body, dialect=DIALECT)
 
 
 @given(st.one_of(NOISE, st.lists(NOISE), st.fixed_dictionaries({"messages": st.lists(NOISE)}, optional={"tools": NOISE})))

@@ -15,7 +15,7 @@ from compactlib.model import Call, Media, Message, Opaque, Origin, Reasoning, Re
 from compactlib.summaries.head import Layout, user_message, write_summary
 from compactlib.turns import divide
 
-from .dialect_laws import check_reading, check_writing_back, noise, recorded
+from .dialect_laws import check_reading, check_writing_back, deep, noise, recorded
 
 DIALECT = "openai-responses"
 USER = {"role": "user", "content": "hi"}
@@ -167,6 +167,21 @@ def test_a_wrong_shape_is_named_by_its_path(body: Any, path: str) -> None:
 WORDS = ["message", "user", "assistant", "developer", "input_text", "output_text", "text", "input_image"]
 TYPES = [item["type"] for item in ITEMS if isinstance(item.get("type"), str)]
 NOISE = noise(WORDS + TYPES, sorted({key for item in ITEMS for key in item} | {"text", "image_url", "file_id"}))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [{**CALL, "arguments": deep()}],
+        [{**OUTPUT, "output": deep()}],
+        [{"type": "compaction", "x": deep()}],
+        {"input": [], "metadata": deep()},
+    ],
+)
+def test_what_is_nested_too_deep_is_refused(body: Any) -> None:
+    """Wherever it stands, with a `WireError`."""
+    with pytest.raises(cl.WireError, match="nested"):
+        cl.parse(body, dialect=DIALECT)
 
 
 @given(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlib.dialects import parse
+from compactlib.errors import PolicyError
 from compactlib.protocol import profiles
 from compactlib.protocol.automaton import Breach
 from compactlib.protocol.profiles import PROFILES, Profile, profile_named
@@ -35,7 +36,7 @@ def test_an_open_call_is_a_breach_everywhere() -> None:
 
 def test_an_unknown_profile_is_named_with_the_known_ones() -> None:
     """The error says what could have been meant."""
-    with pytest.raises(ValueError, match=r"no profile is called 'claude'; known are anthropic, "):
+    with pytest.raises(PolicyError, match=r"none is called 'claude'; known are anthropic, "):
         profile_named("claude")
 
 

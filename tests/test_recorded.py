@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from compactlib.dialects import parse
-from compactlib.protocol.profiles import route_of
 from compactlib.protocol.validator import check
 
 REFUSALS = {
@@ -32,20 +31,14 @@ def recorded(shared: Path, dialect: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize(("dialect", "least"), [("anthropic", 300), ("openai-chat", 580)])
 def test_what_a_provider_accepted_is_no_error(shared: Path, dialect: str, least: int) -> None:
-    """
-    No accepted request has an error.
-
-    But for local servers, which render whatever stands there: an open call is
-    an error of the conversation all the same.
-    """
+    """No accepted request has an error."""
     accepted = [entry for entry in recorded(shared, dialect) if entry["status"] == 200]
     wrong = []
     for entry in accepted:
-        is_local = dialect == "openai-chat" and route_of(entry["body"].get("model") or "") == "local"
         wrong += [
             (entry["provider"], entry["body"].get("model"), violation)
             for violation in check(parse(entry["body"], dialect=dialect))
-            if violation.level == "error" and not (is_local and violation.rule.startswith("O-PAIR-"))
+            if violation.level == "error"
         ]
 
     assert wrong == []

@@ -786,4 +786,4 @@ class TestDivide:
             for path in sorted((shared / "corpus" / folder).glob("*.json")):
                 conversation = parse(json.loads(path.read_text("utf-8")), dialect=dialect)
 
-                assert sum(divide(conversation).values()) == Memo().request(conversation), path.name
+                assert sum(divide(conversation, estimate).values()) == Memo().request(conversation), path.name

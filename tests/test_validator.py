@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve
 
 from compactlib.dialects import parse
+from compactlib.errors import PolicyError
 from compactlib.model import Call, Conversation, Message, Origin, wire
 from compactlib.protocol.validator import Validator, Violation, check
 from compactlib.protocol.violation import in_order
@@ -116,9 +117,9 @@ class TestIncrements:
 
     def test_an_unknown_dialect_or_a_foreign_profile_is_the_callers_mistake(self) -> None:
         """Both are named."""
-        with pytest.raises(ValueError, match="no validator speaks the dialect 'smoke-signals'"):
+        with pytest.raises(PolicyError, match="'smoke-signals' can be read and written, and not yet be judged"):
             Validator("smoke-signals")
-        with pytest.raises(ValueError, match="the profile 'openai' is for openai-chat, not for anthropic"):
+        with pytest.raises(PolicyError, match="'openai' is for openai-chat, not for anthropic"):
             Validator("anthropic", profile="openai")
 
 

@@ -182,13 +182,13 @@ def _parse_result(raw: dict[str, Json], kind: str, take: Take) -> Result:
 
 def _parse_nested(raw: Json, take: Take) -> Block:
     """A block inside a result: text and media are understood, all else is opaque, so nesting ends here."""
-    if raw.__class__ is dict and (raw.get("type") == "text" or raw.get("type") in _MEDIA):
-        return _parse_block(raw, take)
     if raw.__class__ is not dict:
         raise ShapeError("", f"a block is an object, not {kind_of(raw)}")
     kind = raw.get("type")
     if kind.__class__ is not str:
         raise ShapeError(".type", f"a block's type is a string, not {kind_of(kind)}")
+    if kind == "text" or kind in _MEDIA:
+        return _parse_block(raw, take)
     return Opaque(kind, take(raw))
 
 

@@ -27,6 +27,7 @@ from typing import Final, Literal
 
 from attrs import evolve, field, frozen
 
+from ..errors import PolicyError
 from .automaton import Breach, Neighbours
 
 __all__ = [
@@ -165,7 +166,7 @@ def profile_named(name: str) -> Profile:
     The profile called *name*.
 
     Raises:
-        ValueError: if there is none.
+        PolicyError: there is none.
 
     >>> profile_named("anthropic").fuse
     'yes'
@@ -173,7 +174,7 @@ def profile_named(name: str) -> Profile:
     try:
         return PROFILES[name]
     except KeyError:
-        raise ValueError(f"no profile is called {name!r}; known are {', '.join(PROFILES)}") from None
+        raise PolicyError("profile", f"none is called {name!r}; known are {', '.join(PROFILES)}") from None
 
 
 # -- facts about models, as of 2026-11 ---------------------------------------------------------------------------------

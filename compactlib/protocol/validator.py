@@ -46,6 +46,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from ..errors import PolicyError
 from ..model import Conversation, Json, Message, Origin
 from .profiles import Profile, profile_named
 from .reader import Around, Mode, Reader
@@ -66,7 +67,7 @@ def _reader(dialect: str) -> Callable[[Profile, Around], Reader]:
         from .openai_chat import OpenAIChatReader
 
         return OpenAIChatReader
-    raise ValueError(f"no validator speaks the dialect {dialect!r}")
+    raise PolicyError("dialect", f"{dialect!r} can be read and written, and not yet be judged")
 
 
 class Validator:
@@ -85,7 +86,7 @@ class Validator:
             where known.
 
     Raises:
-        ValueError: if the dialect or the profile is not known, or they do not fit.
+        PolicyError: the dialect or the profile is not known, or they do not fit.
 
     >>> from compactlib.dialects import parse
     >>> body = [
@@ -115,7 +116,7 @@ class Validator:
         make = _reader(conversation.dialect)
         self.profile: Final = profile_named(profile or conversation.dialect) if not isinstance(profile, Profile) else profile
         if self.profile.dialect != conversation.dialect:
-            raise ValueError(f"the profile {self.profile.name!r} is for {self.profile.dialect}, not for {conversation.dialect}")
+            raise PolicyError("profile", f"{self.profile.name!r} is for {self.profile.dialect}, not for {conversation.dialect}")
         root = "" if conversation.envelope.fields is None else "/messages"
         self._mode: Final = mode
         self._reader: Final = make(self.profile, Around(conversation, original, prompt_tokens, window_tokens, root))
@@ -174,7 +175,7 @@ def check(
         window_tokens: how large the model's window is.
 
     Raises:
-        ValueError: if the profile is not known or is another dialect's.
+        PolicyError: the profile is not known, or is another dialect's.
 
     >>> from compactlib.dialects import parse
     >>> calls = [{"type": "tool_use", "id": "t1", "name": "ls", "input": {}}]

@@ -173,8 +173,8 @@ def with_proven_words(
 
     @cache
     def is_proven(item: str) -> bool:
-        words = core(item)
-        forms = (words, words.removeprefix(_LATEST).strip(" \"'"), folded(item_text(item)))
+        words, raw = core(item), folded(item_text(item))
+        forms = dict.fromkeys(form.strip(" \"'") for text in (words, raw) for form in (text, text.removeprefix(_LATEST)))
         return words in carried or any(_occurs(form, said) for form in forms)
 
     sources = _Sources(messages, said)

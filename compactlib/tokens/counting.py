@@ -89,7 +89,7 @@ def checked(counter: Counter) -> Counter:
     return unwrapped(counter) or _Checked(counter)
 
 
-def block_tokens(block: Block, counter: Counter = estimate) -> int:
+def block_tokens(block: Block, counter: Counter) -> int:
     """
     The tokens of one block.
 
@@ -97,13 +97,15 @@ def block_tokens(block: Block, counter: Counter = estimate) -> int:
         PolicyError: *counter* misbehaves.
 
     >>> from compactlib.model import wire
-    >>> block_tokens(Text("The tests pass now.")), block_tokens(Reasoning("", "A" * 8_000, wire("redacted_thinking")))
-    (5, 1337)
+    >>> block_tokens(Text("The tests pass now."), estimate)
+    5
+    >>> block_tokens(Reasoning("", "A" * 8_000, wire("redacted_thinking")), estimate)
+    1337
     """
     return _block(block, checked(counter))
 
 
-def message_tokens(message: Message, counter: Counter = estimate) -> int:
+def message_tokens(message: Message, counter: Counter) -> int:
     """
     The tokens of one message: those of its blocks, and its frame.
 
@@ -111,18 +113,18 @@ def message_tokens(message: Message, counter: Counter = estimate) -> int:
         PolicyError: *counter* misbehaves.
 
     >>> from compactlib.model import wire
-    >>> message_tokens(Message("user", "The tests pass now.", wire("user")))
+    >>> message_tokens(Message("user", "The tests pass now.", wire("user")), estimate)
     9
     """
     return _message(message, checked(counter))
 
 
-def tool_tokens(tool: Tool, counter: Counter = estimate) -> int:
+def tool_tokens(tool: Tool, counter: Counter) -> int:
     """The tokens of a declared tool: of its JSON text, which is its own frame."""
     return checked(counter)(json_text(tool.value))
 
 
-def frame_tokens(message: Message, counter: Counter = estimate) -> int:
+def frame_tokens(message: Message, counter: Counter) -> int:
     """What *message* costs besides its blocks: its frame, and the fields that the model has no word for."""
     return MESSAGE_TOKENS + _residue(message.wire, checked(counter))
 

@@ -22,7 +22,7 @@ from ..model import Block, Call, Conversation, Media, Opaque, Origin, Reasoning,
 from ..turns import divide as find_division
 from ..turns import origins
 from .counting import block_tokens, checked, frame_tokens, tool_tokens
-from .estimator import Counter, estimate
+from .estimator import Counter
 
 __all__ = ["KINDS", "divide"]
 
@@ -55,7 +55,7 @@ _BY_ORIGIN: Final[Mapping[Origin, str]] = {
 }
 
 
-def divide(conversation: Conversation, counter: Counter = estimate) -> dict[str, int]:
+def divide(conversation: Conversation, counter: Counter) -> dict[str, int]:
     """
     Tokens by kind, without kinds that do not occur.
 
@@ -66,8 +66,8 @@ def divide(conversation: Conversation, counter: Counter = estimate) -> dict[str,
         PolicyError: *counter* misbehaves.
 
     >>> from compactlib.dialects import parse
-    >>> divide(parse([{"role": "user", "content": "Run the tests."}], dialect="anthropic"))
-    {'prompts': 4, 'frames': 4}
+    >>> divide(parse([{"role": "user", "content": "Run the tests."}], dialect="anthropic"), len)
+    {'prompts': 14, 'frames': 4}
     """
     counter = checked(counter)
     division = find_division(conversation)

@@ -71,6 +71,7 @@ _DIGITS: Final = b"0123456789"
 _LETTERS: Final = bytes({*range(65, 91), *range(97, 123)})
 _OTHERS: Final = bytes({*range(128)} - {*_DIGITS} - {*_LETTERS})
 
+# The first reading, the rebate that goes with it, and the second reading.
 # fmt: off
 AS_WORDS: Final[Prices] = {
     #                             bytes                               openai anthropic deepseek qwen llama

@@ -165,7 +165,7 @@ class TestSums:
             isinstance(block, Reasoning) and not block.text and block.seal is None
         )
 
-        assert (block_tokens(block) > 0) == (not empty)
+        assert (block_tokens(block, estimate) > 0) == (not empty)
 
     @given(st.lists(MESSAGES, max_size=6), st.randoms(use_true_random=False))
     def test_memo_and_tally_agree_with_the_sum(self, messages: list[Message], random: Any) -> None:
@@ -188,7 +188,7 @@ class TestSums:
         dialect, pieces = drawn
         conversation = parse(build(pieces, dialect), dialect=dialect)
 
-        assert sum(divide(conversation).values()) == Memo().request(conversation)
+        assert sum(divide(conversation, estimate).values()) == Memo().request(conversation)
 
 
 class TestCounters:
