@@ -73,17 +73,14 @@ def divide(units: Sequence[Unit]) -> Parts:
     kinds = tuple(_kind(units, at) for at in range(len(units)))
     answered, unanswered = _pair(units, kinds)
     spans = answered + _attached(kinds) + _called_by(units)
-    starts = tuple(at for at, kind in enumerate(kinds) if kind in ("model", "prompt") and not _inside(at, spans))
+    inside = {at for start, stop in spans for at in range(start + 1, stop + 1)}
+    starts = tuple(at for at, kind in enumerate(kinds) if kind in ("model", "prompt") and at not in inside)
     ends = (*starts[1:], len(units))
     steps = tuple((at, end) for at, end in zip(starts, ends, strict=False) if kinds[at] == "model")
     last = max((at for at, kind in enumerate(kinds) if kind == "model"), default=-1)
     live = all(kinds[at] in ("attachment", "harness", "system") or _is_answer(units[at]) for at in range(last + 1, len(units)))
     pending = tuple(call for call in unanswered if live and call[0] == last)
     return Parts(kinds, spans, starts, steps, pending, tuple(call for call in unanswered if call not in pending))
-
-
-def _inside(at: int, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(start < at <= stop for start, stop in spans)
 
 
 def _is_answer(unit: Unit) -> bool:

@@ -320,11 +320,12 @@ def markers_true(record: Record) -> Iterator[Finding]:
             continue
         for block in seen.before[at].blocks:
             text = block.text
-            if block.kind not in ("text", "result") or sum(text[:_ENOUGH_CHARS] in other for other in originals) > 2:
-                continue  # the third one is the same beginning in another text
-            if text not in everything and _shown_in_part(text, copy, told):
-                index = seen.before[at].index
-                yield from broken("MARK-2", f"of {len(text)} characters of message {index} a part was shown as if it were all")
+            if block.kind not in ("text", "result") or text in everything or not _shown_in_part(text, copy, told):
+                continue
+            if sum(text[:_ENOUGH_CHARS] in other for other in originals) > 2:
+                continue  # what is shown may be the same beginning of another text
+            index = seen.before[at].index
+            yield from broken("MARK-2", f"of {len(text)} characters of message {index} a part was shown as if it were all")
 
 
 _STUBS: Final = {"document": "document", "input_audio": "audio", "file": "file", "video_url": "video"}

@@ -66,7 +66,7 @@ def broken_laws(before: Conversation, made: Repaired, *, close: bool, profile: s
         "L1: a fix is a change": (after is before) == (not made.fixes),
         "L1: twice is once": repair(after, close=close, profile=profile).conversation is after,
         "L1: twice is once on the wire": bool(made.left) or not errors(again(after), close=close, profile=profile),
-        "L4: the frontier is kept": close or pending_ids(before) <= pending_ids(after),
+        "L4: the frontier is kept": close or keeps_frontier(before, after),
         "L5: sealed messages are untouched": holds_in_order(still_sealed(before, after), after.messages),
         "L8: no word is lost": not said(before.messages) - said(after.messages),
         "L9: no success is invented": all(map(is_known(before), results(after.messages))),
@@ -82,12 +82,14 @@ def again(conversation: Conversation) -> Conversation:
     return parse(render(conversation), dialect=conversation.dialect)
 
 
-def pending_ids(conversation: Conversation) -> Counter[str]:
-    """The ids of the pending calls."""
-    if not any(message.role == "model" for message in conversation.messages):
-        return Counter()
-    pending = divide(conversation).pending
-    return Counter(conversation.messages[at].calls[ordinal].id for at, ordinal in pending)
+def keeps_frontier(before: Conversation, after: Conversation) -> bool:
+    """Whether no synthetic result is for a call that was pending, as far as the call kept its id."""
+    if not any(message.role == "model" for message in before.messages):
+        return True
+    pending = Counter(before.messages[at].calls[ordinal].id for at, ordinal in divide(before).pending)
+    called = Counter(call.id for message in after.messages for call in message.calls)
+    made = Counter(one.call_id for message in after.messages for one in message.results if one.text == UNKNOWN_OUTCOME)
+    return all(called[key] - made[key] >= count for key, count in pending.items() if called[key])
 
 
 def sealed(conversation: Conversation) -> list[Message]:
