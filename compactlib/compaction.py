@@ -197,7 +197,8 @@ def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary
         why = f"a summary may have {ceiling} tokens, and its headings with a few words take {least}"
         raise CannotPlanError("irreducible", why, plan.irreducible)
     window = policy.summariser_window_tokens or plan.sizes.window
-    context = "\n\n".join(person_words(message, Kind.PROMPT, verbatim=False) for message in plan.prompt)
+    kept = [message.text for message in plan.pins]
+    kept += [person_words(message, Kind.PROMPT, verbatim=False) for message in plan.prompt]
     requests = render_request(
         plan.replaced,
         schema=schema,
@@ -205,7 +206,7 @@ def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary
         budget_tokens=window,
         counter=counter,
         previous=plan.previous,
-        context=context,
+        context="\n\n".join(kept),
         focus=focus,
         language=policy.language,
         step_cut=bool(plan.prompt),

@@ -161,7 +161,9 @@ def plan(
         why = f"the smallest result there could be has {smallest} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
     found = _previous(messages, division, cut, previous)
-    replaced = _replaced(messages, division, cut, choice.prompt, preamble, opaque)
+    places = {(at, place) for at, place, _ in pinned}
+    pinned_at = _wholly_pinned(messages, places)
+    replaced = _replaced(messages, division, cut, {choice.prompt, *pinned_at}, preamble, opaque)
     if not replaced:
         if found[0]:
             raise CannotPlanError("nothing-new", "only the previous summary would be summarised")
@@ -170,9 +172,8 @@ def plan(
     if head >= before_tokens - least_gain:
         why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
-    pinned_at = _wholly_pinned(messages, pinned)
     earlier, persons = _persons(
-        division, messages, cut, {choice.prompt, *pinned_at}, found[1], policy, max(known.extras - needed, 0), memo
+        division, messages, cut, choice.prompt, places, found[1], policy, max(known.extras - needed, 0), memo
     )
     if division.turns and division.turns[0].start in pinned_at:
         persons = ("", *persons)  # the first prompt stands in the head anyway: it needs no quotation
@@ -232,13 +233,12 @@ def _pinned(conversation: Conversation, division: Division, pins: Sequence[Pin])
     return [(at, place, messages[at].blocks[place]) for at, place in [*sorted(held), *sorted(named - held)]]
 
 
-def _wholly_pinned(messages: tuple[Message, ...], pinned: list[tuple[int, int, Block]]) -> set[int]:
-    """Messages of which everything but results is pinned, so that no word in them needs another place."""
-    places = {(at, place) for at, place, _ in pinned}
+def _wholly_pinned(messages: tuple[Message, ...], places: set[tuple[int, int]]) -> set[int]:
+    """Messages of words and media that are pinned whole, so that nothing in them needs another place."""
     return {
         at
-        for at, _, _ in pinned
-        if all((at, place) in places or isinstance(block, Result) for place, block in enumerate(messages[at].blocks))
+        for at, _ in places
+        if all((at, place) in places and isinstance(block, Text | Media) for place, block in enumerate(messages[at].blocks))
     }
 
 
@@ -343,17 +343,17 @@ def _replaced(
     messages: tuple[Message, ...],
     division: Division,
     cut: int,
-    prompt: int | None,
+    elsewhere: set[int | None],
     preamble: tuple[Message, ...],
     opaque: tuple[Message, ...],
 ) -> tuple[Message, ...]:
-    """What the summary stands for, each message with its origins stated."""
+    """What the summary stands for, each message with its origins stated; not what stays verbatim *elsewhere*."""
     replaced = []
     start = max((at for at in range(cut) if any(messages[at] is kept for kept in opaque)), default=-1) + 1
     for at in range(start, cut):
         kind = division.kinds[at]
         message = messages[at]
-        if at == prompt or kind in (Kind.SYSTEM, Kind.PIN, Kind.REMINDER) or any(message is kept for kept in preamble):
+        if at in elsewhere or kind in (Kind.SYSTEM, Kind.PIN, Kind.REMINDER) or any(message is kept for kept in preamble):
             continue
         if kind is Kind.SUMMARY and at < division.head_stop and read_summary(message.text) is not None:
             continue
@@ -374,7 +374,8 @@ def _persons(
     division: Division,
     messages: tuple[Message, ...],
     cut: int,
-    elsewhere: set[int | None],
+    prompt: int | None,
+    pinned: set[tuple[int, int]],
     quoted: tuple[str, ...],
     policy: Policy,
     allowance: int,
@@ -383,7 +384,7 @@ def _persons(
     """
     What persons wrote before the cut: the part that is quoted in the head, and all of it for comparison.
 
-    *elsewhere* are the positions of messages that stay verbatim anyway: the kept prompt, pins.
+    The kept *prompt* and *pinned* blocks stay verbatim anyway and are not quoted.
     """
     texts: list[tuple[str, bool]] = [(text, False) for text in quoted]  # (words, must be quoted)
     media: tuple[Block, ...] = ()
@@ -398,13 +399,16 @@ def _persons(
         text = person_words(messages[at], kind, verbatim=last)
         if text:
             everything.append(text)
-        if at in elsewhere:
+        if at == prompt:
             continue
+        free = tuple(block for place, block in enumerate(messages[at].blocks) if (at, place) not in pinned)
+        if len(free) < len(messages[at].blocks):
+            text = person_words(messages[at], kind, verbatim=last, only=free)
         if last and kind is not Kind.PREAMBLE:
-            media = tuple(block for block in messages[at].blocks if isinstance(block, Media))
+            media = tuple(block for block in free if isinstance(block, Media))
         if text:
             texts.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT)))
-    if None in elsewhere and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
+    if prompt is None and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
         everything.append(person_words(messages[cut], Kind.PROMPT, verbatim=False))
     kept: list[str] = []
     fits = policy.retain_prompts
@@ -418,12 +422,20 @@ def _persons(
     return blocks + media, tuple(everything)
 
 
-def person_words(message: Message, kind: Kind, *, verbatim: bool) -> str:
-    """What a person wrote, or could have written, in a message; media as stubs."""
+def person_words(message: Message, kind: Kind, *, verbatim: bool, only: tuple[Block, ...] | None = None) -> str:
+    """
+    What a person wrote, or could have written, in a message; media as stubs.
+
+    Args:
+        message: the message.
+        kind: what it is.
+        verbatim: whether to believe no recognition: every text counts, and media are kept elsewhere.
+        only: the blocks to look at, if not all.
+    """
     wanted = (Origin.HUMAN, Origin.UNKNOWN)
     pieces = []
     for block, origin in zip(message.blocks, origins(message, kind), strict=True):
-        if isinstance(block, Result):
+        if isinstance(block, Result) or (only is not None and block not in only):
             continue
         if isinstance(block, Text) and (verbatim or origin in wanted):
             pieces.append(block.text)

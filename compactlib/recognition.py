@@ -23,7 +23,7 @@ from typing import Final
 
 from .model import Block, Message, Text
 
-__all__ = ["MEDIA_TOOLS", "PLAIN_STARTS", "is_bridge", "is_harness", "is_marker", "is_placeholder"]
+__all__ = ["PLAIN_STARTS", "is_bridge", "is_harness", "is_marker", "is_placeholder"]
 
 # What clients write before media that a result could not hold, lower case.
 _MARKERS: Final = (
@@ -46,7 +46,6 @@ _BRIDGES: Final = frozenset(
         "binary content received. proceeding with analysis.",
     }
 )
-MEDIA_TOOLS: Final = ("read", "view", "image", "screenshot", "photo", "picture", "browser", "render", "plot", "pdf", "fetch")
 # Elements and notes that clients put into user messages by themselves.
 _HARNESS_TAGS: Final = frozenset(
     {

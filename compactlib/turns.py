@@ -55,7 +55,7 @@ from typing import Final
 from attrs import frozen
 
 from .model import Call, Conversation, Media, Message, Origin, Result, Text
-from .recognition import MEDIA_TOOLS, PLAIN_STARTS, is_bridge, is_harness, is_marker, is_placeholder
+from .recognition import PLAIN_STARTS, is_bridge, is_harness, is_marker, is_placeholder
 
 __all__ = ["Division", "Kind", "Step", "Turn", "divide", "origins", "turns"]
 
@@ -380,17 +380,12 @@ def _follows_attachment(position: int, kinds: list[Kind]) -> bool:
 
 
 def _lacking(run: range, messages: tuple[Message, ...]) -> int:
-    """How many results of the run lack media that they could have held."""
-    names: dict[str, str] = {}
-    if run.start:
-        names = {call.id: call.name.lower() for call in messages[run.start - 1].calls}
+    """How many results of the run say, or show by saying nothing, that what they hold stands elsewhere."""
     count = 0
     for position in run:
         for result in messages[position].results:
-            if any(isinstance(block, Media) for block in result.blocks):
-                continue
-            name = names.get(result.call_id, "")
-            count += is_placeholder(result.text) or any(word in name for word in MEDIA_TOOLS)
+            has_media = any(isinstance(block, Media) for block in result.blocks)
+            count += not has_media and is_placeholder(result.text)
     return count
 
 

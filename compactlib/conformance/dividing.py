@@ -30,6 +30,17 @@ from .units import Unit
 __all__ = ["Cut", "Parts", "choose", "divide", "legal_cuts"]
 
 _DOUBTFUL: Final = ("<", "[", "caveat:", "attached ", "tool result", "this session is being continued", "this is file ")
+_BRIDGES: Final = frozenset(
+    {
+        "ok",
+        ".",
+        "understood.",
+        "ok, i understand.",
+        "i have processed the tool results.",
+        "binary content received. proceeding with analysis.",
+    }
+)
+"""What clients put into the model's mouth between results and a picture."""
 
 
 @frozen
@@ -72,7 +83,7 @@ def divide(units: Sequence[Unit]) -> Parts:
     """Say what each unit is, and where turns and steps begin."""
     kinds = tuple(_kind(units, at) for at in range(len(units)))
     answered, unanswered = _pair(units, kinds)
-    spans = answered + _attached(kinds) + _called_by(units)
+    spans = answered + _attached(units, kinds) + _called_by(units)
     inside = {at for start, stop in spans for at in range(start + 1, stop + 1)}
     starts = tuple(at for at, kind in enumerate(kinds) if kind in ("model", "prompt") and at not in inside)
     ends = (*starts[1:], len(units))
@@ -140,16 +151,22 @@ def _pair(
     return tuple(pairs), tuple(open_calls)
 
 
-def _attached(kinds: Sequence[Origin | None]) -> tuple[tuple[int, int], ...]:
-    """(result, attachment): an attachment belongs to the last result before it, whatever stands between."""
+def _attached(units: Sequence[Unit], kinds: Sequence[Origin | None]) -> tuple[tuple[int, int], ...]:
+    """(result, attachment): an attachment belongs to the results before it, a client's bridge between them included."""
     spans = []
     for at, kind in enumerate(kinds):
         if kind != "attachment":
             continue
-        results = [back for back in range(at) if kinds[back] == "result"]
-        if results and "prompt" not in kinds[results[-1] : at]:
-            spans.append((results[-1], at))
+        back = at - 1
+        while back >= 0 and (kinds[back] in ("attachment", "harness") or _is_bridge(units[back])):
+            back -= 1
+        if back >= 0 and kinds[back] == "result":
+            spans.append((back, at))
     return tuple(spans)
+
+
+def _is_bridge(unit: Unit) -> bool:
+    return unit.role == "model" and not unit.of_kind("call") and unit.text.strip().lower() in _BRIDGES
 
 
 def _called_by(units: Sequence[Unit]) -> tuple[tuple[int, int], ...]:

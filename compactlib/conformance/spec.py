@@ -344,7 +344,15 @@ def _request(dialect: str) -> Executor:
     return judge
 
 
+def _record(body: Any) -> Found:
+    """Judge a record of a compaction, written short, by the laws."""
+    from .shorthand import judge_example
+
+    return judge_example(body)
+
+
 EXECUTORS: Final[dict[str, Executor]] = {
+    "10-laws": _record,
     "20-anthropic": _request("anthropic"),
     "21-openai-chat": _request("openai-chat"),
 }

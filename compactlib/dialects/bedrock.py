@@ -32,7 +32,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes, wire
 from .shapes import ShapeError, Take, blocks_of, is_spelled, kind_of, objects_of, shape_of, spell, string, write
 
 __all__ = ["FUSE", "MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
@@ -45,6 +45,7 @@ _ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model"}
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})
 _CALL_FIELDS: Final = frozenset({"toolUseId", "name", "input"})
 _RESULT_FIELDS: Final = frozenset({"toolUseId", "content"})
+_CALLS: Final = shapes("toolUse")
 _TEXT: Final = wire("text", ("text",))
 _DOCUMENTS: Final = {
     "csv": "text/csv",
@@ -79,8 +80,7 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             blocks = []
             for block in content:
                 blocks.append(_parse_block(block, take))
-            keys = tuple(item)
-            shape = wire(role, keys) if len(keys) == 2 else shape_of(item, role, _MESSAGE_KEYS, take)
+            shape = shapes(role).get(tuple(item)) or shape_of(item, role, _MESSAGE_KEYS, take)
             append(Message(_ROLES.get(role, "other"), tuple(blocks), shape))
     except ShapeError as error:
         where = f"$.messages[{len(messages)}]" + (f".content[{len(blocks)}]" if blocks is not None else "")
@@ -135,8 +135,10 @@ def _parse_block(raw: Json, take: Take) -> Block:
 
 
 def _parse_call(raw: dict[str, Json], take: Take) -> Call:
-    tag = "server_tool_use" if raw.get("type") == "server_tool_use" else "toolUse"
-    shape = shape_of(raw, tag, _CALL_FIELDS, take)
+    shape = _CALLS.get(tuple(raw))
+    if shape is None:
+        tag = "server_tool_use" if raw.get("type") == "server_tool_use" else "toolUse"
+        shape = shape_of(raw, tag, _CALL_FIELDS, take)
     return Call(string(raw, "toolUseId"), string(raw, "name"), take(raw.get("input")), shape)
 
 

@@ -36,7 +36,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes, wire
 from .shapes import (
     ShapeError,
     Take,
@@ -103,7 +103,8 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
                 raise ShapeError("", f"a content is an object, not {kind_of(item)}")
             role, parts = item.get("role"), item.get("parts")
             if role.__class__ is str and parts.__class__ is list and len(item) == 2:  # as nearly all contents are
-                append(Message(_ROLES.get(role, "other"), _parse_parts(parts, take), wire(role, tuple(item))))
+                shape = shapes(role).get(tuple(item)) or wire(role, tuple(item))
+                append(Message(_ROLES.get(role, "other"), _parse_parts(parts, take), shape))
             else:
                 append(_parse_odd_message(item, role, parts, take))
     except ShapeError as error:

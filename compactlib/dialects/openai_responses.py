@@ -36,7 +36,7 @@ from collections.abc import Container
 from typing import Any, Final
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, wire
+from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes, wire
 from .shapes import (
     LONE,
     ShapeError,
@@ -135,7 +135,8 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             kind = item.get("type")
             content = item.get("content")
             if content.__class__ is str and len(item) == 2 and (role := item.get("role")).__class__ is str:
-                append(Message(_ROLES.get(role, "other"), content, wire(role, tuple(item), "string")))  # the plainest shape
+                shape = shapes(role, "string").get(tuple(item)) or wire(role, tuple(item), "string")
+                append(Message(_ROLES.get(role, "other"), content, shape))  # the plainest there is
             elif kind == "function_call":
                 append(Message("model", (_parse_call(item, kind, take),), _FUNCTION_CALL))
             elif kind == "function_call_output":
@@ -209,7 +210,7 @@ def _parse_part(raw: Json, take: Take) -> Block:
     if kind.__class__ is not str:
         raise ShapeError(".type", f"a part's type is a string, not {kind_of(kind)}")
     if kind in _TEXTS:
-        return Text(string(raw, "text"), shape_of(raw, kind, _TEXT, take))
+        return Text(string(raw, "text"), shapes(kind).get(tuple(raw)) or shape_of(raw, kind, _TEXT, take))
     if kind == "text":  # as it is called elsewhere; the word is residue, so that it stays
         return Text(string(raw, "text"), shape_of(raw, kind, _TEXT - {"type"}, take))
     if kind in _MEDIA:
@@ -262,7 +263,7 @@ def _opaque(raw: dict[str, Json], kind: str, take: Take) -> Message:
 
 def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
     id_key, key, name = _CALLS[kind]
-    shape = shape_of(raw, kind, _CALL_FIELDS[kind], take)
+    shape = shapes(kind).get(tuple(raw)) or shape_of(raw, kind, _CALL_FIELDS[kind], take)
     return Call(string(raw, id_key), name or string(raw, "name"), take(raw.get(key)), shape)
 
 

@@ -61,7 +61,7 @@ def quote(text: str) -> str:
     *text* in quotes, escaped and cut to a bounded length.
 
     >>> print(quote("call\n\u202e1"), quote("x" * 100)[-6:])
-    'call\n\u202e1' x...'
+    'call\n\u202e1' xx...'
     """
     return repr(text if len(text) <= _QUOTED_CHARS else text[: _QUOTED_CHARS - 3] + "...")
 
