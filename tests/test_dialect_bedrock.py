@@ -41,6 +41,8 @@ BLOCKS: list[Any] = [
     SERVER_CALL,
     RESULT,
     {"toolResult": {"content": [], "toolUseId": "t1", "status": "error"}},
+    {"toolResult": {"toolUseId": "t1", "status": None}},
+    {"toolResult": {"toolUseId": "t1", "status": ["odd"]}},
     {"toolResult": {"toolUseId": "t1"}},
     {"toolResult": {"toolUseId": "t1", "content": None}},
     {"toolResult": {"toolUseId": "t1", "content": [{"json": {"a": [1, None]}}, {"json": None}, {"json": "words"}]}},
@@ -185,7 +187,7 @@ def test_calls_and_results_have_their_meaning() -> None:
     assert isinstance(call, Call)
     assert (call.id, call.name, call.arguments, call.is_client) == ("t1", "read", {"path": "a.py"}, True)
     assert isinstance(result, Result)
-    assert (result.call_id, result.text, result.wire.get("status"), result.is_client) == ("t1", "x = 1", "success", True)
+    assert (result.call_id, result.text, result.wire.form, result.is_client) == ("t1", "x = 1", "success", True)
 
 
 def test_what_bedrock_runs_is_no_client_call() -> None:

@@ -9,8 +9,8 @@ Grammar (what is read; all else is a `WireError`)
     tool    = {"toolSpec": {"name": string, ...}} | {MEMBER: value}
 
 How it maps
-    * ``toolUse`` is a `Call`, ``toolResult`` a `Result` in a user message; its
-      ``status`` is residue.  Tools that Bedrock runs by itself are the same two
+    * ``toolUse`` is a `Call`, ``toolResult`` a `Result` in a user message, whose
+      ``status`` is its form (``success``, ``error``).  Tools that Bedrock runs by itself are the same two
       inside the model's message; the ``type`` that tells them apart is their
       `Wire.tag`.
     * ``reasoningContent`` is `Reasoning`; the signature or the redacted bytes
@@ -45,6 +45,7 @@ _ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model"}
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})
 _CALL_FIELDS: Final = frozenset({"toolUseId", "name", "input"})
 _RESULT_FIELDS: Final = frozenset({"toolUseId", "content"})
+_RESULT_FIELDS_WITH_STATUS: Final = _RESULT_FIELDS | {"status"}
 _CALLS: Final = shapes("toolUse")
 _TEXT: Final = wire("text", ("text",))
 _DOCUMENTS: Final = {
@@ -120,9 +121,9 @@ def _parse_block(raw: Json, take: Take) -> Block:
     if len(raw) != 1:
         value = take(raw)
         return Opaque(next(iter(value), ""), value)
-    if "text" in raw:
-        return Text(string(raw, "text"), _TEXT)
     [(member, value)] = raw.items()
+    if member == "text":
+        return Text(value if value.__class__ is str else string(raw, member), _TEXT)
     read = _READERS.get(member)
     if read is None:
         return Opaque(member, take(raw))
@@ -135,16 +136,16 @@ def _parse_block(raw: Json, take: Take) -> Block:
 
 
 def _parse_call(raw: dict[str, Json], take: Take) -> Call:
+    call_id, name = raw.get("toolUseId"), raw.get("name")
     shape = _CALLS.get(tuple(raw))
-    if shape is None:
+    if shape is None or call_id.__class__ is not str or name.__class__ is not str:
         tag = "server_tool_use" if raw.get("type") == "server_tool_use" else "toolUse"
-        shape = shape_of(raw, tag, _CALL_FIELDS, take)
-    return Call(string(raw, "toolUseId"), string(raw, "name"), take(raw.get("input")), shape)
+        call_id, name, shape = string(raw, "toolUseId"), string(raw, "name"), shape_of(raw, tag, _CALL_FIELDS, take)
+    return Call(call_id, name, take(raw.get("input")), shape)
 
 
 def _parse_result(raw: dict[str, Json], take: Take) -> Result:
-    kind = raw.get("type")
-    content = raw.get("content")
+    kind, content, status = raw.get("type"), raw.get("content"), raw.get("status")
     if content is not None and content.__class__ is not list:
         raise ShapeError(".content", f"a result's content is a list of blocks, not {kind_of(content)}")
     parts: list[Block] = []
@@ -153,7 +154,10 @@ def _parse_result(raw: dict[str, Json], take: Take) -> Result:
             parts.append(_parse_nested(item, take))
         except ShapeError as error:
             raise ShapeError(f".content[{place}]{error.path}", error.problem) from None
-    shape = shape_of(raw, kind if isinstance(kind, str) else "toolResult", _RESULT_FIELDS, take)
+    known, form = _RESULT_FIELDS, ""
+    if status == "success" or status == "error":
+        known, form = _RESULT_FIELDS_WITH_STATUS, status
+    shape = shape_of(raw, kind if isinstance(kind, str) else "toolResult", known, take, form)
     return Result(string(raw, "toolUseId"), None if content is None else tuple(parts), shape)
 
 
@@ -244,7 +248,8 @@ def _render_block(block: Block, give: Take) -> Json:
         return {"toolUse": write(block.wire, fields, give)}
     if isinstance(block, Result):
         parts = None if block.content is None else [_render_block(part, give) for part in block.blocks]
-        return {"toolResult": write(block.wire, {"toolUseId": block.call_id, "content": parts}, give)}
+        fields = {"toolUseId": block.call_id, "content": parts, "status": block.wire.form}
+        return {"toolResult": write(block.wire, fields, give)}
     if isinstance(block, Reasoning):
         inner: Json = block.seal
         if block.wire.tag == "reasoningText":

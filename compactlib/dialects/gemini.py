@@ -230,7 +230,7 @@ def _named(value: dict[str, Json], key: str) -> str:
 def _parse_call(raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Call:
     key, known = _CALLS[word]
     call_id, name = value.get("id"), value.get("name")
-    if call_id.__class__ is not str or name.__class__ is not str or not call_id or not name:
+    if name.__class__ is not str or not name or (not call_id and "id" in value) or (call_id and call_id.__class__ is not str):
         call_id, name = _named(value, "id"), _named(value, "name")
         if "name" not in known:
             name = word  # what Google runs by itself has no name

@@ -112,6 +112,9 @@ _ITEM: Final = "item"
 """The form of a message that is an item of another type; its block has the item's shape."""
 _FUNCTION_CALL: Final = wire("function_call", (), _ITEM)
 _FUNCTION_OUTPUT: Final = wire("function_call_output", (), _ITEM)
+# Shapes that were seen without residue; looked up first, because nearly all items are of these kinds.
+_FUNCTION_CALLS: Final = shapes("function_call")
+_FUNCTION_OUTPUTS: Final = shapes("function_call_output")
 
 
 def parse_lone(text: str) -> Message:
@@ -138,7 +141,7 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
                 shape = shapes(role, "string").get(tuple(item)) or wire(role, tuple(item), "string")
                 append(Message(_ROLES.get(role, "other"), content, shape))  # the plainest there is
             elif kind == "function_call":
-                append(Message("model", (_parse_call(item, kind, take),), _FUNCTION_CALL))
+                append(Message("model", (_parse_function_call(item, kind, take),), _FUNCTION_CALL))
             elif kind == "function_call_output":
                 append(Message("tool", (_parse_output(item, kind, take),), _FUNCTION_OUTPUT))
             elif kind is None or kind == "message":
@@ -261,13 +264,24 @@ def _opaque(raw: dict[str, Json], kind: str, take: Take) -> Message:
     return Message(speaker, (Opaque(kind, take(raw)),), wire(kind, (), _ITEM))
 
 
+def _parse_function_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
+    call_id, name, arguments = raw.get("call_id"), raw.get("name"), raw.get("arguments")
+    shape = _FUNCTION_CALLS.get(tuple(raw))
+    if shape is None or not (call_id.__class__ is name.__class__ is arguments.__class__ is str):
+        return _parse_call(raw, kind, take)
+    return Call(call_id, name, arguments, shape)
+
+
 def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
     id_key, key, name = _CALLS[kind]
-    shape = shapes(kind).get(tuple(raw)) or shape_of(raw, kind, _CALL_FIELDS[kind], take)
+    shape = shape_of(raw, kind, _CALL_FIELDS[kind], take)
     return Call(string(raw, id_key), name or string(raw, "name"), take(raw.get(key)), shape)
 
 
 def _parse_output(raw: dict[str, Json], kind: str, take: Take) -> Result:
+    shape = _FUNCTION_OUTPUTS.get(tuple(raw)) if kind == "function_call_output" else None
+    if shape is not None and raw["call_id"].__class__ is raw.get("output").__class__ is str:  # as nearly all outputs are
+        return Result(raw["call_id"], raw["output"], shape)
     id_key, key = _id_key(kind, raw), _OUTPUTS[kind]
     content, form = raw.get(key), ""
     if content.__class__ is not str:

@@ -57,6 +57,7 @@ from typing import Final
 from attrs import frozen
 
 from ..model import Conversation
+from ..turns import divide
 from .answering import answer_calls
 from .draft import Draft, Fix, Piece, Slot, pieces_of, rebuilt, spoken
 from .mending import mend_blocks, move_images
@@ -160,7 +161,10 @@ def repair(conversation: Conversation, *, close: bool = False, profile: Profile 
 
 def _merge(draft: Draft, errors: tuple[Violation, ...]) -> None:
     """Make neighbours of one side one message, where the provider does not do so itself."""
-    named = {one.index for one in errors if one.rule == "A-ALT-01"}
+    named = {one.index for one in errors if one.rule == "A-ALT-01" and one.index is not None}
+    if named and _has_pending(draft):  # L4: their results are still to come, and stand before all that is behind them
+        last = max(at for at, (message, _source) in enumerate(draft.slots) if message.role == "model")
+        named = {at for at in named if at <= last}
     if not named:
         return
     out: list[Slot] = []
@@ -180,6 +184,13 @@ def _merge(draft: Draft, errors: tuple[Violation, ...]) -> None:
     if joined:
         out[-1] = _joined(out[-1], joined)
     draft.slots = out
+
+
+def _has_pending(draft: Draft) -> bool:
+    """Whether calls at the live end may still be answered."""
+    if draft.mode == "request" or not any(message.calls for message, _source in draft.slots):
+        return False
+    return bool(divide(draft.conversation).pending)
 
 
 def _joined(slot: Slot, pieces: list[Piece]) -> Slot:
@@ -221,8 +232,8 @@ def _reason(draft: Draft, violation: Violation) -> str:
         return "its message holds reasoning and belongs to the current turn, so law L5 forbids to edit it"
     if RULES[violation.rule].core == "C1" and draft.mode == "history" and about[-1][0].role == "model":
         return "the call is pending: no person has spoken since, so its result may still come"
-    if violation.fix == "move-image" and draft.mode == "history":
-        return "its batch is not complete, and media go behind the whole batch"
+    if violation.fix in ("move-image", "merge-same-role") and draft.mode == "history":
+        return "results of pending calls are still to come, and stand before what is behind them"
     if RULES[violation.rule].fix is None:
         return "no safe fix is known for it"
     return "no safe fix applies here"

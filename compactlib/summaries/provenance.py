@@ -69,6 +69,7 @@ LATEST_PROMPT: Final = "Latest prompt:"
 _FIRST_PROMPT_TOKENS: Final = 500
 _LATEST: Final = LATEST_PROMPT.casefold()
 _UNDIVIDED: Final = "\u2e80"  # from here on, scripts that do not put spaces between words
+_STOPS: Final = ".!;,…\"')(。！；，、"
 _MOST_OCCURRENCES: Final = 200  # of one item in the texts it is looked for
 _MOST_LOOKUPS: Final = 100  # of items that no person said; each costs a search of everything replaced
 
@@ -144,7 +145,8 @@ def _occurs(needle: str, haystack: str) -> bool:
         right = haystack[stop : stop + 1]
         if _inside_a_word(left[-1:], needle[0]) or _inside_a_word(needle[-1], right) or right in ("?", "？"):
             continue
-        if whole and (left.strip("\"'`-+*•>()# 0123456789") or right not in ("", "\n", "\x00", *".!;,…\"')(。！；，、")):
+        ends = right in ("", "\n", "\x00", *_STOPS) or needle[-1] in _STOPS
+        if whole and (left.strip("\"'`-+*•>()# 0123456789") or not ends):
             continue
         if not _negation().search(left):
             return True

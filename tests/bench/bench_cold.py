@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gc
 import json
-import statistics
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from compactlib.model import Conversation
 from compactlib.tokens import Memo
 from compactlib.turns import divide
 
+from . import Row, median_ratio
 from .corpus import large_body, sorted_keys
 
 COUNT = 100_000
@@ -45,56 +45,56 @@ def count(conversation: Conversation) -> list[int]:
     return [memo.message(message) for message in conversation.messages]
 
 
-def timed(work: Callable[[], Any], *, collect: bool = False, rounds: int = 5) -> float:
-    """Median seconds of *rounds*."""
-    times = []
-    for _ in range(rounds):
-        gc.collect()
-        if not collect:
-            gc.disable()
-        start = time.perf_counter()
-        result = work()
-        times.append(time.perf_counter() - start)
-        gc.enable()
-        del result
-    return statistics.median(times)
+def seconds(work: Callable[[], Any], *, collect: bool = False) -> float:
+    """Processor time of one run."""
+    gc.collect()
+    if not collect:
+        gc.disable()
+    start = time.process_time()
+    result = work()
+    spent = time.process_time() - start
+    gc.enable()
+    del result
+    return spent
 
 
-def run() -> list[tuple[str, float, str]]:
-    """Ratios: name, value, remark."""
-    rows = []
+def ratio(work: Callable[[], Any], reference: Callable[[], Any], *, collect: bool = False, rounds: int = 5) -> float:
+    """The median of *rounds* ratios, each of two runs one right after the other."""
+    return median_ratio(partial(seconds, work, collect=collect), partial(seconds, reference, collect=collect), rounds=rounds)
+
+
+def run() -> list[Row]:
+    """Ratios: name, value, what it is to be."""
+    rows: list[Row] = []
     for dialect in ("anthropic", "openai-chat"):
         body = large_body(COUNT, dialect)
         text = json.dumps(body, ensure_ascii=False)
+        loads = partial(json.loads, text)
+        whole = partial(cold, body, dialect)
         megabytes = len(text.encode()) / 1e6
-        loads = timed(partial(json.loads, text))
-        total = timed(partial(cold, body, dialect))
-        rows.append((f"cold {dialect}", total / loads, f"of json.loads; {COUNT} messages, {megabytes:.0f} MB; bar 3.2"))
-        rows += _parts(body, dialect, loads)
-        rows.append((f"cold {dialect}, sorted keys", timed(partial(cold, sorted_keys(body), dialect)) / loads, "bar 3.2"))
-        small = timed(partial(cold, large_body(COUNT // 10, dialect), dialect))
-        rows.append((f"cold {dialect}, growth", total / small, "per tenfold; bar 12"))
-        collected = timed(partial(cold, body, dialect), collect=True, rounds=3)
-        loads = timed(partial(json.loads, text), collect=True, rounds=3)
-        rows.append((f"cold {dialect}, collector on", collected / loads, "of json.loads with it on; reported"))
+        rows.append((f"{dialect}, {COUNT} messages, {megabytes:.0f} MB, of json.loads", ratio(whole, loads), "at most 3.2"))
+        rows += [(f"  {name}", ratio(work, loads, rounds=3), "") for name, work in _parts(body, dialect)]
+        rows.append((f"{dialect}, sorted keys", ratio(partial(cold, sorted_keys(body), dialect), loads), "at most 3.2"))
+        tenth = partial(cold, large_body(COUNT // 10, dialect), dialect)
+        rows.append((f"{dialect}, ten times the messages", ratio(whole, tenth), "at most 12"))
+        rows.append((f"{dialect}, collector on", ratio(whole, loads, collect=True, rounds=3), "reported"))
         rows += _memory(text, dialect)
     return rows
 
 
-def _parts(body: Any, dialect: str, loads: float) -> list[tuple[str, float, str]]:
+def _parts(body: Any, dialect: str) -> list[tuple[str, Callable[[], Any]]]:
     conversation = cl.parse(body, dialect=dialect)
     division = divide(conversation)
-    works: list[tuple[str, Callable[[], Any]]] = [
+    return [
         ("parse", partial(cl.parse, body, dialect=dialect)),
         ("check", partial(cl.check, conversation)),
         ("count", partial(count, conversation)),
         ("divide", partial(divide, conversation)),
         ("cuts", partial(find_cuts, conversation, division)),
     ]
-    return [(f"  {name}", timed(work, rounds=3) / loads, "of json.loads") for name, work in works]
 
 
-def _memory(text: str, dialect: str) -> list[tuple[str, float, str]]:
+def _memory(text: str, dialect: str) -> list[Row]:
     gc.collect()
     tracemalloc.start()
     body = json.loads(text)
@@ -107,6 +107,6 @@ def _memory(text: str, dialect: str) -> list[tuple[str, float, str]]:
     tracemalloc.stop()
     del body, conversation
     return [
-        (f"memory {dialect}, model alone", alone / dictionaries, "of the parsed dictionaries; bar 0.8"),
-        (f"memory {dialect}, both alive", both / dictionaries, "of the parsed dictionaries; bar 1.3"),
+        (f"{dialect}, memory of the model alone, of the dictionaries", alone / dictionaries, "at most 0.8"),
+        (f"{dialect}, memory of both, of the dictionaries", both / dictionaries, "at most 1.3"),
     ]

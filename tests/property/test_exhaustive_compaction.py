@@ -128,7 +128,7 @@ def tried(dialect: str, length: int, replies: dict[str, Reply]) -> Iterator[tupl
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("dialect", "length", "count"), [("anthropic", 7, 10_957), ("openai-chat", 6, 3_191)])
+@pytest.mark.parametrize(("dialect", "length", "count"), [("anthropic", 7, 10_957), ("openai-chat", 6, 3_194)])
 def test_every_law_holds_on_every_legal_word(dialect: str, length: int, count: int) -> None:
     """Three budgets, three replies; a good reply is taken wherever one is asked for, a bad one never."""
     words = set()
@@ -150,7 +150,7 @@ def test_every_law_holds_on_every_legal_word(dialect: str, length: int, count: i
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("dialect", "count"), [("anthropic", 781), ("openai-chat", 780)])
+@pytest.mark.parametrize(("dialect", "count"), [("anthropic", 781), ("openai-chat", 839)])
 def test_every_reply_meets_every_short_word(dialect: str, count: int) -> None:
     """Up to five messages: whatever the summariser says, the conversation is compacted by a summary or comes back as it was."""
     words = set()
