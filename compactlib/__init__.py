@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .errors import CompactlibError, LogError, PolicyError, StoreError, WireError
     from .model import Conversation, Message, Origin
     from .outcomes import AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged
+    from .protocol.repair import Repaired, repair
     from .protocol.validator import Violation, check
     from .summaries.acceptance import Summary
     from .summaries.rendering import SummaryRequest
@@ -44,6 +45,7 @@ _HOMES = {
     "Policy": "budget",
     "PolicyError": "errors",
     "Refused": "outcomes",
+    "Repaired": "protocol.repair",
     "StoreError": "errors",
     "Summary": "summaries.acceptance",
     "SummaryFailed": "outcomes",
@@ -61,6 +63,7 @@ _HOMES = {
     "load": "transcripts",
     "parse": "dialects",
     "render": "dialects",
+    "repair": "protocol.repair",
     "sizes": "budget",
     "truncate": "truncation",
     "turns": "turns",
@@ -79,6 +82,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Refused",
+    "Repaired",
     "StoreError",
     "Summary",
     "SummaryFailed",
@@ -96,6 +100,7 @@ __all__ = [
     "load",
     "parse",
     "render",
+    "repair",
     "sizes",
     "truncate",
     "turns",

@@ -44,7 +44,7 @@ def test_a_short_transcript_is_one_request_with_everything_in_it() -> None:
     """Nothing is shortened where there is room."""
     messages = session(3, LOG)
 
-    request = ask(messages, previous="## Goal\n- x", context="the prompt under way")
+    request = ask(messages, previous="## Goal\n- x", context="the prompt under way", budget_tokens=200_000)
 
     assert (request.part, request.parts, request.attempt, request.prompt_version) == (1, 1, 1, PROMPT_VERSION)
     assert tuple(messages) == request.messages

@@ -11,7 +11,6 @@ Rules it obeys
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -31,6 +30,7 @@ from .options import counter_of, family_option, file_argument, format_option, in
 from .printing import Page, Piece, Segment, count, number, per_cent, print_json, shortened
 from .reading import Source, read_source, report_problems
 from .shares import KINDS, segments, shares
+from .writing import refuse_input, write_aside
 
 __all__ = ["compact"]
 
@@ -77,13 +77,13 @@ def compact(
     source = read_source(file, input_format)
     report_problems(source)
     if out is not None:
-        _refuse_input(out, file)
+        refuse_input(out, file)
     conversation = source.transcript.conversation
     policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family))
     summariser = _Metered(Extractive(counter=policy.counter), policy)
     outcome = run_compaction(conversation, policy, summarise=summariser, when="now", focus=focus)
     if out is not None and isinstance(outcome, Compacted):
-        _write(out, dumps(render(outcome.conversation)))
+        write_aside(out, dumps(render(outcome.conversation)))
     if output_format == "json":
         print_json(_as_json(outcome))
     else:
@@ -113,28 +113,6 @@ class _Metered:
         self.read_tokens += self.policy.counter(request.instructions) + self.policy.counter(request.text)
         self.written_tokens += self.policy.counter(reply)
         return reply
-
-
-def _refuse_input(out: Path, file: str) -> None:
-    try:
-        is_input = file != "-" and out.samefile(file)
-    except OSError:
-        return
-    if is_input:
-        raise click.UsageError("--out is the input itself; name another file", click.get_current_context())
-
-
-def _write(out: Path, text: str) -> None:
-    """Write aside, sync, rename: whoever looks sees the old file or the new one, and never half of it."""
-    aside = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        with aside.open("x", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(out)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def _as_json(outcome: Outcome) -> Json:

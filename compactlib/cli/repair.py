@@ -33,10 +33,10 @@ from ..protocol.profiles import PROFILES
 from ..protocol.repair import Fix, Left, Repaired
 from ..protocol.repair import repair as repair_conversation
 from ..turns import divide
-from .compact import _refuse_input, _write
 from .options import file_argument, format_option, input_option
 from .printing import Page, Piece, count, print_json
 from .reading import Source, read_source, report_problems
+from .writing import refuse_input, write_aside
 
 __all__ = ["repair"]
 
@@ -76,10 +76,10 @@ def repair(
     if profile is not None and PROFILES[profile].dialect != conversation.dialect:
         raise click.UsageError(f"the profile {profile} is not one of {conversation.dialect}", click.get_current_context())
     if out is not None:
-        _refuse_input(out, file)
+        refuse_input(out, file)
     repaired = repair_conversation(conversation, close=close, profile=profile)
     if out is not None:
-        _write(out, dumps(render(repaired.conversation)))
+        write_aside(out, dumps(render(repaired.conversation)))
     if output_format == "json":
         print_json(_as_json(repaired))
     else:

@@ -358,7 +358,7 @@ def _false_markers(record: Record, seen: Evidence, originals: list[str]) -> Iter
         (f"part {exchange.part} of what was shown", piece)
         for exchange in record.exchanges or ()
         for piece in shown(exchange.text)
-        if piece.strip("\n") not in exchange.previous
+        if piece.strip("\n") not in exchange.previous and piece.strip("\n") not in exchange.context
     ]
     if record.outcome == "compacted":
         for at, block in seen.new:

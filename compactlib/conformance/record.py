@@ -45,6 +45,7 @@ class Exchange:
         text: everything it was shown besides its instructions.
         instructions: its system text.
         previous: the summary it was asked to bring up to date, ``""`` if none.
+        context: what it was shown of the part that stays, shortened perhaps.
         part, parts, attempt: counted from 1; a long transcript is shown in parts.
         reply: the text of the reply, ``None`` if there was none.
         stop: why the reply ended; ``end`` and its like are normal.
@@ -55,6 +56,7 @@ class Exchange:
     text: str
     instructions: str = ""
     previous: str = ""
+    context: str = ""
     part: int = 1
     parts: int = 1
     attempt: int = 1

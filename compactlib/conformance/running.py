@@ -167,6 +167,7 @@ def _logged(
             text=request.text,
             instructions=request.instructions,
             previous=request.previous,
+            context=request.context,
             part=request.part,
             parts=request.parts,
             attempt=request.attempt,

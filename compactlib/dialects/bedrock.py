@@ -121,9 +121,12 @@ def _parse_block(raw: Json, take: Take) -> Block:
     if len(raw) != 1:
         value = take(raw)
         return Opaque(next(iter(value), ""), value)
+    text = raw.get("text")
+    if text.__class__ is str:
+        return Text(text, _TEXT)
     [(member, value)] = raw.items()
     if member == "text":
-        return Text(value if value.__class__ is str else string(raw, member), _TEXT)
+        raise ShapeError(".text", f"text is a string, not {kind_of(value)}")
     read = _READERS.get(member)
     if read is None:
         return Opaque(member, take(raw))
@@ -157,7 +160,8 @@ def _parse_result(raw: dict[str, Json], take: Take) -> Result:
     known, form = _RESULT_FIELDS, ""
     if status == "success" or status == "error":
         known, form = _RESULT_FIELDS_WITH_STATUS, status
-    shape = shape_of(raw, kind if isinstance(kind, str) else "toolResult", known, take, form)
+    tag = kind if isinstance(kind, str) else "toolResult"
+    shape = shapes(tag, form).get(tuple(raw)) or shape_of(raw, tag, known, take, form)
     return Result(string(raw, "toolUseId"), None if content is None else tuple(parts), shape)
 
 

@@ -84,6 +84,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _KINDS: Final = {"image": "image", "audio": "audio", "video": "video", "application": "document", "text": "document"}
 _TEXT: Final = wire("text", ("text",))
 _STRING: Final = wire("string")
+_MEMBERS: Final = shapes("member")
 _NEUTRAL: Final = Text("").wire  # of words that were made here, not read
 _MADE: Final = wire("user", ("role", "content"))  # of a message likewise
 
@@ -97,18 +98,24 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
     """
     messages: list[Message] = []
     append = messages.append
+    blocks: list[Block] | None = None  # those of the content being read
     try:
         for item in raw:
+            blocks = None
             if item.__class__ is not dict:
                 raise ShapeError("", f"a content is an object, not {kind_of(item)}")
             role, parts = item.get("role"), item.get("parts")
-            if role.__class__ is str and parts.__class__ is list and len(item) == 2:  # as nearly all contents are
-                shape = shapes(role).get(tuple(item)) or wire(role, tuple(item))
-                append(Message(_ROLES.get(role, "other"), _parse_parts(parts, take), shape))
-            else:
+            if role.__class__ is not str or parts.__class__ is not list or len(item) != 2:
                 append(_parse_odd_message(item, role, parts, take))
+                continue
+            blocks = []
+            for part in parts:
+                blocks.append(_parse_part(part, take))
+            shape = shapes(role).get(tuple(item)) or wire(role, tuple(item))
+            append(Message(_ROLES.get(role, "other"), tuple(blocks), shape))
     except ShapeError as error:
-        raise WireError(f"$.contents[{len(messages)}]{error.path}", error.problem) from None
+        where = f"$.contents[{len(messages)}]" + (f".parts[{len(blocks)}]" if blocks is not None else "")
+        raise WireError(where + error.path, error.problem) from None
     return messages
 
 
@@ -176,25 +183,29 @@ def _parse_parts(raw: list[Json], take: Take) -> tuple[Block, ...]:
 def _parse_part(raw: Json, take: Take) -> Block:
     if raw.__class__ is not dict:
         raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
+    text = raw.get("text")
+    if text.__class__ is str and len(raw) == 1:  # as most parts are
+        return Text(text, _TEXT)
+    if text is not None:
+        return _parse_text(raw, text, take)
     for word, value in raw.items():
-        if value is not None and word in _READERS:
+        read = _READERS.get(word)
+        if read is not None and value is not None:
             break
     else:
         return _parse_thought(raw, "", take)
-    if value.__class__ is not dict and word != "text":
+    if value.__class__ is not dict:
         raise ShapeError(f".{word}", f"{word} is an object, not {kind_of(value)}")
     try:
-        return _READERS[word](raw, word, value, take)
+        return read(raw, word, value, take)
     except ShapeError as error:
         raise ShapeError(f".{word}{error.path}", error.problem) from None
 
 
-def _parse_text(raw: dict[str, Json], word: str, value: Json, take: Take) -> Block:
-    if value.__class__ is not str:
-        raise ShapeError("", f"text is a string, not {kind_of(value)}")
-    if len(raw) == 1:
-        return Text(value, _TEXT)
-    return _parse_thought(raw, word, take) if raw.get("thought") is True else Text(value, shape_of(raw, word, {word}, take))
+def _parse_text(raw: dict[str, Json], text: Json, take: Take) -> Block:
+    if text.__class__ is not str:
+        raise ShapeError(".text", f"text is a string, not {kind_of(text)}")
+    return _parse_thought(raw, "text", take) if raw.get("thought") is True else Text(text, shape_of(raw, "text", {"text"}, take))
 
 
 def _parse_thought(raw: dict[str, Json], word: str, take: Take) -> Block:
@@ -282,17 +293,16 @@ def _words_of(answer: Json, take: Take) -> Text:
     if answer.__class__ is dict and len(answer) == 1:
         [(key, value)] = answer.items()
         if value.__class__ is str:
-            return Text(value, wire("member", (key,)))
+            return Text(value, _MEMBERS.get((key,)) or wire("member", (key,)))
     return spell(take(answer), "json")
 
 
 _READERS: Final[dict[str, Callable[[dict[str, Json], str, Json, Take], Block]]] = {
-    "text": _parse_text,
     **dict.fromkeys(_CALLS, _parse_call),
     **dict.fromkeys(_RESULTS, _parse_result),
     **dict.fromkeys(_MEDIA, _parse_media),
 }
-"""What reads a part, by the key of its data."""
+"""What reads a part that is no text, by the key of its data."""
 
 
 def render_message(message: Message, give: Take) -> dict[str, Json]:

@@ -31,13 +31,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Final
 
 from ..model import Block, Call, Json, Media, Message, Opaque, Origin, Reasoning, Result, Text
 from .automaton import Breach, Event, State
 from .media import MediaRules
 from .profiles import MEDIA_MARKERS, Profile, takes_prefill
-from .reader import NEXT, PLACE_BITS, Around, Mode, Reader, has_lone_surrogate
+from .reader import NEXT, PLACE_BITS, Around, Mode, Reader, has_lone_surrogate, reads_like_harness
 from .request import cache_marks, thinking_mode
 from .seals import Seals
 from .server_tools import ServerTools
@@ -152,7 +153,10 @@ class AnthropicReader(Reader):
                     self._begun(breach, role)
                 if isinstance(content, str):
                     seals.fresh = True
-                    see(_PROMPT if message.origin is None or message.origin is _HUMAN else _NOTE)
+                    origin = message.origin
+                    if origin is None and machine.waiting and reads_like_harness(content):
+                        origin = Origin.HARNESS
+                    see(_PROMPT if origin is None or origin is _HUMAN else _NOTE)
                     if not (content >= "!" and content.isascii()):
                         self._odd_content(content)
                     continue
@@ -256,7 +260,9 @@ class AnthropicReader(Reader):
 
     def _disorder(self, path: str) -> None:
         self._pair_faults += 1
-        ids = tuple(key for key, _place in self.machine.open)
+        # waiting is in order of time: the calls of this message are its last
+        mine = takewhile(lambda call: call[1] >> PLACE_BITS == self.index, reversed(self.machine.waiting.items()))
+        ids = tuple(key for key, _place in mine)[::-1]
         expected = "nothing but further tool_use blocks after the first; text and thinking before it"
         self.breach(Breach.ORDER, path, f"message {self.index} goes on after its calls", expected, ids=ids)
 
@@ -283,6 +289,8 @@ class AnthropicReader(Reader):
         """Whether a text on the user's side is a person's: it is, unless something says that it is not."""
         if message.origin is not None:
             return _is_human(message, place)
+        if self.machine.waiting and reads_like_harness(text):
+            return False
         if not self.machine.waiting or len(text) > _MARKER_CHARS or text.strip().lower() not in MEDIA_MARKERS:
             return True
         return not any(isinstance(block, Media) for block in message.blocks)

@@ -34,7 +34,7 @@ from typing import Any, Final
 from ..model import Block, Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
 from .automaton import Breach, Event, State
 from .profiles import MEDIA_MARKERS, Profile, route_of, sees_tool_images, takes_system_role
-from .reader import NEXT, PLACE_BITS, Around, Mode, Reader
+from .reader import NEXT, PLACE_BITS, Around, Mode, Reader, reads_like_harness
 from .violation import Violation, quote
 
 __all__ = ["OpenAIChatReader"]
@@ -142,7 +142,10 @@ class OpenAIChatReader(Reader):
                     self._intruder = at >> PLACE_BITS
                 begin(_USER, at)
                 if isinstance(content, str):
-                    see(_PROMPT if message.origin is None or message.origin is _HUMAN else _NOTE)
+                    origin = message.origin
+                    if origin is None and machine.waiting and reads_like_harness(content):
+                        origin = Origin.HARNESS
+                    see(_PROMPT if origin is None or origin is _HUMAN else _NOTE)
                 else:
                     self._user_blocks(message, content)
             else:
@@ -313,7 +316,11 @@ class OpenAIChatReader(Reader):
         origin = message.origin
         if origin is not None:
             return _HUMAN not in origin if isinstance(origin, tuple) else origin is not _HUMAN
-        if not self.machine.waiting or not any(isinstance(block, Media) for block in content):
+        if not self.machine.waiting or not content:
+            return False
+        if all(isinstance(block, Text) and reads_like_harness(block.text) for block in content):
+            return True
+        if not any(isinstance(block, Media) for block in content):
             return False
         return all(isinstance(block, Media) or (isinstance(block, Text) and _is_marker(block.text)) for block in content)
 

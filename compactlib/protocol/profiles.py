@@ -31,6 +31,8 @@ from ..errors import PolicyError
 from .automaton import Breach, Neighbours
 
 __all__ = [
+    "HARNESS_NOTES",
+    "HARNESS_TAGS",
     "MEDIA_MARKERS",
     "PROFILES",
     "Profile",
@@ -251,6 +253,15 @@ MEDIA_MARKERS: Final = frozenset(
     }
 )
 """What clients write, in lower case, before media that a tool's result could not hold (O-IMG-01)."""
+
+
+HARNESS_TAGS: Final = frozenset(
+    {"system-reminder", "local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr", "task-notification"}
+)
+"""Elements that clients put into user messages while calls are open; such a message leaves them pending (law L4)."""
+
+HARNESS_NOTES: Final = ("[request interrupted by user", "[tool execution was interrupted")
+"""Beginnings, in lower case, of notes that do the same."""
 
 
 def describe() -> str:

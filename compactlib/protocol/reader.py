@@ -25,15 +25,16 @@ from attrs import frozen
 
 from ..model import Conversation, Json, Message
 from .automaton import EXPECTED, Automaton, Breach, Event
-from .profiles import Profile
+from .profiles import HARNESS_NOTES, HARNESS_TAGS, Profile
 from .rules import RULES
 from .violation import Violation, quote_all
 
-__all__ = ["NEXT", "PLACE_BITS", "Around", "Mode", "Reader", "has_lone_surrogate"]
+__all__ = ["NEXT", "PLACE_BITS", "Around", "Mode", "Reader", "has_lone_surrogate", "reads_like_harness"]
 
 Mode: TypeAlias = Literal["request", "history"]
 """``request``: it is sent now; ``history``: it is put aside and may end at a frontier (law L4)."""
 
+_LONGEST_TAG: Final = 40
 PLACE_BITS: Final = 32
 """A call's place is the wire index of its message, shifted by this, and its position there."""
 
@@ -219,3 +220,17 @@ def has_lone_surrogate(text: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def reads_like_harness(text: str) -> bool:
+    """
+    Whether a user-role text behind open calls is the client's and not a person's, so that the calls still wait (law L4).
+
+    >>> reads_like_harness("<system-reminder>3 todos</system-reminder>"), reads_like_harness("<b>stop</b>")
+    (True, False)
+    """
+    words = text.strip()
+    if words[:1] == "<":
+        tag = words[1 : words.find(">", 1, _LONGEST_TAG)]
+        return tag.lower() in HARNESS_TAGS and words.endswith(f"</{tag}>")
+    return words[:_LONGEST_TAG].lower().startswith(HARNESS_NOTES)

@@ -120,8 +120,7 @@ def repair(conversation: Conversation, *, close: bool = False, profile: Profile 
         profile: how the provider wants it, by name; by default the dialect's own.
 
     Raises:
-        ValueError: if the profile is not known or is another dialect's, or no
-            rules are known for the dialect.
+        PolicyError: the profile is not known, or is another dialect's.
 
     >>> from compactlib.dialects import parse, render
     >>> body = [
@@ -163,8 +162,8 @@ def _merge(draft: Draft, errors: tuple[Violation, ...]) -> None:
     """Make neighbours of one side one message, where the provider does not do so itself."""
     named = {one.index for one in errors if one.rule == "A-ALT-01" and one.index is not None}
     if named and _has_pending(draft):  # L4: their results are still to come, and stand before all that is behind them
-        last = max(at for at, (message, _source) in enumerate(draft.slots) if message.role == "model")
-        named = {at for at in named if at <= last}
+        live = max(at for at, (message, _source) in enumerate(draft.slots) if message.role == "model")
+        named = {at for at in named if at <= live}
     if not named:
         return
     out: list[Slot] = []

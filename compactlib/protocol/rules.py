@@ -57,10 +57,12 @@ FIXES: Final = (
     "insert-bridge",
     "merge-same-role",
     "move-image",
+    "move-words",
     "placeholder-text",
     "rename-id",
     "strip-seal",
     "synthesize-result",
+    "wrap-arguments",
 )
 """The closed set of safe repairs.  None of them edits a sealed model message of the current turn."""
 
@@ -158,7 +160,7 @@ _TABLE: Final[tuple[Rule, ...]] = (
         "No client tool_use has more than one tool_result.",
         "each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}",
         "Roo-Code#10465 (validateToolResultIds); kilocode PR#3772; litellm adapter tests"),
-    Rule("A-ORDER-01", "C5", "L2", "error", "V", None,
+    Rule("A-ORDER-01", "C5", "L2", "error", "V", "move-words",
         "In an assistant message nothing but further tool_use blocks stands after a client tool_use.",
         _UNANSWERED,
         "recorded: refused in opencode and pydantic-ai, absent from all 6,665 accepted assistant messages with calls"),
@@ -184,7 +186,7 @@ _TABLE: Final[tuple[Rule, ...]] = (
         "tools.{n}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
         "tester-mcp-client#11",
         (("up-to-128", "warning", "newer models are reported to take names of up to 128 characters"),)),
-    Rule("A-INPUT-01", "C15", "L9", "error", "V", None,
+    Rule("A-INPUT-01", "C15", "L9", "error", "V", "wrap-arguments",
         "The input of a tool_use is a JSON object.",
         "messages.{n}.content.{k}.tool_use.input: Input should be a valid dictionary",
         "anthropic-sdk-typescript#648; prism#659; claude-code#6696; librefang PR#1476"),
@@ -456,7 +458,7 @@ _TABLE: Final[tuple[Rule, ...]] = (
         "There is at least one message.",
         "Invalid 'messages': empty array. Expected an array with minimum length {n}, but got an empty array instead.",
         "CopilotKit#529; recorded: ai-gateway (gpt-5-nano)"),
-    Rule("O-ARGS-01", "C15", "L9", "error", "V", None,
+    Rule("O-ARGS-01", "C15", "L9", "error", "V", "wrap-arguments",
         "The arguments of a call are a string of JSON.",
         "Invalid type for 'messages[{n}].tool_calls[{k}].function.arguments': expected a string, but got {type} instead.\n"
         "invalid function arguments json string",

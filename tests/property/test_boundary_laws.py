@@ -77,10 +77,11 @@ def test_a_dangling_call_forbids_nothing(made: tuple[list[reference.Piece], str]
     at = len(pieces) + 1
     answered = cl.parse(build(whole, "anthropic", words=words), dialect="anthropic")
     dangling = cl.parse(build([*whole[:at], ("harness", ""), *whole[at + 1 :]], "anthropic", words=words), dialect="anthropic")
-    reminder = dangling.messages[at].text
+    (result,) = answered.messages[at].results
+    around = Memo(counter).message(answered.messages[at]) - counter(result.text)
 
     def same_size(text: str) -> int:
-        return counter(reminder) if text.startswith("late: ") else counter(text)
+        return Memo(counter).message(dangling.messages[at]) - around if text == result.text else counter(text)
 
     policy = cl.Policy(window_tokens=window, counter=same_size, schema="brief")
     first = cl.compact(answered, policy, summarise=answer, when="now")

@@ -23,7 +23,7 @@ from compactlib.conformance.record import Record
 from compactlib.conformance.running import observe
 
 from ..premises import OFTEN, SELDOM, premises
-from ..scenarios import Scenario, scenario
+from ..scenarios import LARGE, Scenario, scenario
 from ..strategies import DIALECTS
 
 EXAMPLES = 5_000
@@ -70,7 +70,7 @@ def test_every_law_holds_for_every_outcome(dialect: str) -> None:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=150)
+@settings(max_examples=150, suppress_health_check=LARGE)
 def test_every_law_holds_for_what_hypothesis_draws(random: Any) -> None:
     """The same, with shrinking."""
     record, _ = run(scenario(random))

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlib.model import Message, Origin, Reasoning, Result, Text, wire
+from compactlib.model import Call, Message, Origin, Reasoning, Result, Text, wire
 from compactlib.summaries.acceptance import Accepted, Code, Rejected, Summary, failed, judge
 from compactlib.summaries.extractive import Extractive, extractive
 from compactlib.summaries.faults import CODES, FAULTS
@@ -188,7 +188,7 @@ def everything(messages: list[Message]) -> str:
         for block in message.blocks:
             if isinstance(block, Text | Result):
                 pieces.append(block.text)
-            elif hasattr(block, "arguments"):
+            elif isinstance(block, Call):
                 pieces.append(block.name)
                 values(block.arguments)
     return flat("\x00".join(pieces))
