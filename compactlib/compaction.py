@@ -58,10 +58,12 @@ from .summaries.rendering import SummaryRequest, again, continued, render_reques
 from .summaries.schema import SCHEMA_VERSION, SCHEMAS, Schema, Sections, render_sections
 from .text import segmenter
 from .tokens import Memo
+from .truncation import truncate
 from .turns import Kind
 
 __all__ = ["Reply", "compaction"]
 
+_LEAST_CONTEXT_CHARS: Final = 240  # a shorter excerpt is hardly more than its marker
 _LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
 
 Reply: TypeAlias = "str | Summary | SummaryFailed"
@@ -206,7 +208,7 @@ def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary
         budget_tokens=window,
         counter=counter,
         previous=plan.previous,
-        context="\n\n".join(kept),
+        context=_context(kept, window * 3 // 8),
         focus=focus,
         language=policy.language,
         step_cut=bool(plan.prompt),
@@ -247,6 +249,13 @@ def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary
     if verdict is None:
         raise CannotPlanError("irreducible", "there is nothing to show to a summariser", plan.irreducible)
     return verdict
+
+
+def _context(texts: Sequence[str], limit_chars: int) -> str:
+    """What stays and helps understanding, each text shortened by itself to an equal share (law L11)."""
+    share = limit_chars // max(len(texts), 1) - 2
+    shown = [truncate(text, limit_chars=share).text for text in texts if share >= _LEAST_CONTEXT_CHARS]
+    return "\n\n".join(shown)
 
 
 def _bare_headings(schema: Schema) -> str:
