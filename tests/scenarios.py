@@ -30,7 +30,7 @@ from compactlib.summaries.extractive import Extractive
 from compactlib.summaries.faults import FAULTS
 from compactlib.summaries.rendering import SummaryRequest
 
-__all__ = ["COUNTERS", "FAULTY", "HOSTILE", "LARGE", "Scenario", "Summarise", "scenario"]
+__all__ = ["COUNTERS", "FAULTY", "HOSTILE", "LARGE", "Scenario", "Summarise", "scenario", "seeded"]
 
 Summarise = Callable[[SummaryRequest], "str | Summary"]
 
@@ -126,7 +126,9 @@ FAULTY: dict[str, Callable[[SummaryRequest, Callable[[str], int]], str | Summary
 
 
 _FAILING = tuple(
-    name for name in FAULTY if name not in ("forge-section", "invent-path", "drop-anchor", "reopen", "not-smaller", "padded", "plain", "negative")
+    name
+    for name in FAULTY
+    if name not in ("forge-section", "invent-path", "drop-anchor", "reopen", "not-smaller", "padded", "plain", "negative")
 )
 
 # --- Conversations ---------------------------------------------------------------------------------------------------
@@ -234,7 +236,11 @@ class _Writer:
                 self.add("result", "tool", text, tool_call_id=name)
             return
         blocks: list[dict[str, Any]] = [
-            {"type": "tool_result", "tool_use_id": name, "content": text if random.random() < 0.8 else [{"type": "text", "text": text}]}
+            {
+                "type": "tool_result",
+                "tool_use_id": name,
+                "content": text if random.random() < 0.8 else [{"type": "text", "text": text}],
+            }
             for name, text in zip(names, texts, strict=True)
         ]
         if random.random() < 0.08:
@@ -348,9 +354,16 @@ def _wire(random: Random, writer: _Writer, dialect: str, overhead_words: int) ->
     if writer.anthropic:
         body["tools"] = [{"name": name, "description": name, "input_schema": schema} for name in names]
     else:
-        described = [{"name": name, "description": name + (words if name == "read" else ""), "parameters": schema} for name in names]
+        described = [
+            {"name": name, "description": name + (words if name == "read" else ""), "parameters": schema} for name in names
+        ]
         body["tools"] = [{"type": "function", "function": function} for function in described]
     return body
+
+
+def seeded(name: str) -> Random:
+    """A source of choices that is the same in every process."""
+    return Random(name)  # noqa: S311 - nothing is kept secret by it
 
 
 def scenario(random: Random, *, dialect: str | None = None, fault: str | None = None) -> Scenario:
@@ -369,10 +382,10 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
     is_free = fault is None
     if fault is None:
         fault = random.choice((*_FAILING, *_FAILING, *FAULTY, "answer")) if random.random() < 0.55 else ""
-    writer = _Writer(
-        random, dialect, thinking=random.random() < 0.3, hostile=random.random() < 0.3, asking=fault == "answer"
+    writer = _Writer(random, dialect, thinking=random.random() < 0.3, hostile=random.random() < 0.3, asking=fault == "answer")
+    window = random.choice(
+        {"words": (2_300, 2_700, 4_000), "letters": (7_600, 9_000, 14_000), "quarters": (2_300, 2_700, 4_000)}[name]
     )
-    window = random.choice({"words": (2_300, 2_700, 4_000), "letters": (7_600, 9_000, 14_000), "quarters": (2_300, 2_700, 4_000)}[name])
     options: dict[str, Any] = {"schema": random.choice(("brief", "brief", "anchored", "structured", "full"))}
     overhead_words = random.choice((0, 0, 0, 40, 150))
     words = int(window / per_word * random.choice((0.3, 0.4, 0.5, 0.6, 0.8)))
@@ -442,9 +455,7 @@ def _bound(fault: Callable[..., str | Summary], counter: Callable[[str], int]) -
     return lambda request: fault(request, counter)
 
 
-def _compact_once(
-    random: Random, writer: _Writer, dialect: str, overhead_words: int, policy: cl.Policy, *, high: int
-) -> None:
+def _compact_once(random: Random, writer: _Writer, dialect: str, overhead_words: int, policy: cl.Policy, *, high: int) -> None:
     """Replace what was written by its compaction as it comes back from the wire, and go on."""
     conversation = cl.parse(_wire(random, writer, dialect, overhead_words), dialect=dialect)
     reminders = ("<system-reminder>the list of files</system-reminder>",) if random.random() < 0.5 else ()

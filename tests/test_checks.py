@@ -50,9 +50,7 @@ class TestChapter:
 
     def test_every_entry_names_its_check(self) -> None:
         """By the name of the function."""
-        assert {entry.id: entry.get("check") for entry in CHAPTER} == {
-            rule: CHECKS[law].__name__ for rule, law in LAWS.items()  # type: ignore[attr-defined]  # checks are functions
-        }
+        assert {entry.id: entry.get("check") for entry in CHAPTER} == {rule: CHECKS[law].__name__ for rule, law in LAWS.items()}
 
     def test_every_check_names_its_rules(self) -> None:
         """In the first line of its docstring, so that a reader finds them."""
@@ -64,9 +62,25 @@ class TestChapter:
 class TestIndependence:
     """A checker that reuses the engine's code would agree with its bugs."""
 
-    ENGINE = frozenset({"budget", "compaction", "cuts", "driving", "outcomes", "planning", "recognition", "summaries", "turns", "truncation", "text"})
-    JUDGES = ("findings", "record", "units", "dividing", "evidence", "heads", "checks", "protocol_checks", "loss_checks", "size_checks",
-              "stability_checks", "honesty_checks")  # fmt: skip
+    ENGINE = frozenset(
+        {
+            "budget",
+            "compaction",
+            "cuts",
+            "driving",
+            "outcomes",
+            "planning",
+            "recognition",
+            "summaries",
+            "text",
+            "truncation",
+            "turns",
+        }
+    )
+    JUDGES = (
+        "findings", "record", "units", "dividing", "evidence", "heads", "checks", "protocol_checks", "loss_checks",
+        "size_checks", "stability_checks", "honesty_checks",
+    )  # fmt: skip
 
     @pytest.mark.parametrize("name", JUDGES)
     def test_no_judge_imports_the_engine(self, name: str) -> None:
@@ -132,7 +146,7 @@ class TestReading:
         text = "".join(f"line {number} of many\n" for number in range(400)) + "Error: it broke\n" + "quiet\n" * 300 + "end"
         for keep in ("both", "head", "tail"):
             for signal_lines in (0, 4):
-                short = truncate(text, limit_chars=900, keep=keep, signal_lines=signal_lines)  # type: ignore[arg-type]  # one of three words
+                short = truncate(text, limit_chars=900, keep=keep, signal_lines=signal_lines)
                 (excerpt,) = excerpts(short.text)
                 assert excerpt.is_true_of(text)
                 assert not excerpt.is_true_of(text + "x")
@@ -192,7 +206,8 @@ class TestVerdicts:
 
     def test_an_unreadable_output_breaks_validity(self) -> None:
         """It is not passed over."""
-        record = evolve(self.record, before=[{"role": "user", "content": "a"}], after=[{"role": "user", "content": []}, {"role": "user"}])
+        prompt = {"role": "user", "content": "a"}
+        record = evolve(self.record, before=[prompt], after=[prompt, {"role": "user"}])
 
         assert "VALID-1" in {finding.rule for finding in judge(record, laws=["L1"])}
 
@@ -208,7 +223,8 @@ class TestChoosing:
 
     def test_the_order_of_preference(self) -> None:
         """Turn, then step, then the shortest; of equals the first."""
-        body = [expand_message(text) for text in ("prompt 5", "model 40", "prompt #2 3", "model #2 9", "model #3 9", "prompt #3 2")]
+        short = ("prompt 5", "model 40", "prompt #2 3", "model #2 9", "model #3 9", "prompt #3 2")
+        body = list(map(expand_message, short))
         units = read([message for message, _, _ in body], [kind for _, kind, _ in body])  # type: ignore[misc]  # kinds are words here
         sizes = [size for _, _, size in body]
         cuts = legal_cuts(units, divide(units), sizes, [], "anthropic")

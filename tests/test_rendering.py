@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from compactlib.dialects import parse
-from compactlib.model import Message
+from compactlib.model import Message, Origin
 from compactlib.summaries.prompts import PROMPT_VERSION
 from compactlib.summaries.rendering import FLOOR_CHARS, SummaryRequest, again, continued, render_request
 from compactlib.summaries.schema import SCHEMAS
@@ -72,7 +72,7 @@ def test_only_our_lines_are_unquoted() -> None:
     request = ask(messages, previous=nasty, context=nasty)
 
     for line in request.text.split("\n"):
-        assert line.startswith(("> ", "--- message ", "=== "))
+        assert line.startswith(("> ", "--- ", "=== "))
     assert numbers(request) == [0, 1, 2]
 
 
@@ -146,6 +146,20 @@ def test_a_message_of_countless_blocks_still_fits() -> None:
     assert "pieces of one message, not shown" in request.text
     assert '(id "c0")' in request.text
     assert '(id "c2999")' in request.text
+
+
+def test_a_batch_in_a_tiny_window_is_shown_by_both_ends() -> None:
+    """Where the room is for a few words of each result, each has a few words, its last among them."""
+    batch = model("", *(call(f"c{number}", "bash", {"command": f"make {number}"}) for number in range(3)))
+    answers = [result(f"c{number}", LOG) for number in range(3)]
+    together = Message("user", tuple(block for one in answers for block in one.blocks), answers[0].wire, Origin.TOOL)
+
+    requests = render_request([batch, together], schema=FULL, max_tokens=100, budget_tokens=2_000, counter=estimate)
+
+    text = "\n".join(request.text for request in requests)
+    assert all(size(request) <= 2_000 for request in requests)
+    assert text.count("MARKER 7731") == 3
+    assert text.count("> line 0 of") == 3
 
 
 def test_nothing_to_show_or_no_room_gives_no_request() -> None:

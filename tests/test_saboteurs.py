@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
 from compactlib.conformance.checks import CHECKS, judge
 from compactlib.conformance.running import observe
 from compactlib.conformance.saboteurs import SABOTEURS, Saboteur
 
-from .scenarios import scenario
+from .scenarios import scenario, seeded
 
 CAUGHT = 3
 """How often each has to be caught."""
@@ -29,7 +27,7 @@ def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
     """Besides it only laws that cannot be kept while it is broken so."""
     caught = 0
     for number in range(TRIES):
-        made = scenario(Random(f"saboteurs {number}"), fault=FAULTS.get(saboteur.name))
+        made = scenario(seeded(f"saboteurs {number}"), fault=FAULTS.get(saboteur.name))
         if made.features & {"bad-counter", "bad-reminder"}:
             continue
         record, _ = observe(

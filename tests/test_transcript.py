@@ -92,10 +92,26 @@ def test_a_shortened_text_keeps_both_ends_and_says_so() -> None:
     assert shown[0].endswith(f" of {len(text):,} characters shown")
 
 
-def test_a_limit_too_small_for_a_marker_leaves_our_line() -> None:
-    """Nothing is shown rather than one end alone."""
-    assert shortened("x" * 1_000, 10) == ("", 0)
-    assert lines(human("x" * 1_000), limit=10) == ["--- message 7 · human: 0 of 1,000 characters shown"]
+def test_where_there_is_hardly_room_a_line_of_ours_is_the_marker() -> None:
+    """Both ends, the count, and no marker longer than what it stands between."""
+    text = "first words " + "filler " * 100 + "last words"
+
+    assert lines(human(text), limit=40) == [
+        f"--- message 7 · human: 40 of {len(text)} characters shown",
+        "> first words filler f",
+        "--- (left out)",
+        "> er filler last words",
+    ]
+    assert shortened(text, 10) == ("", 0)
+
+
+def test_an_excerpt_does_not_divide_a_character() -> None:
+    """A family is one character of seven code points."""
+    shown = lines(human("👩‍👩‍👧‍👦" * 50), limit=41)
+
+    assert shown[1] == "> " + "👩‍👩‍👧‍👦" * 2
+    assert shown[3] == "> " + "👩‍👩‍👧‍👦" * 2
+    assert shown[0].endswith(": 28 of 350 characters shown")
 
 
 def test_the_latest_call_with_an_id_is_the_one_that_is_answered() -> None:

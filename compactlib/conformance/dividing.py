@@ -195,7 +195,9 @@ def legal_cuts(units: Sequence[Unit], parts: Parts, sizes: Sequence[int], body: 
     in the conversation, a citation by number, a message of unknown kind.
     """
     blocks = [block.raw for unit in units for block in unit.blocks]
-    if not parts.is_clear or any('"tool_reference"' in raw or '"document_index"' in raw or '"tool_addition"' in raw for raw in blocks):
+    if not parts.is_clear or any(
+        '"tool_reference"' in raw or '"document_index"' in raw or '"tool_addition"' in raw for raw in blocks
+    ):
         return None
     compacted = max((at for at, unit in enumerate(units) if any(map(_is_compaction, unit.of_kind("other")))), default=-1)
     first = parts.starts[0] if parts.starts else len(units)

@@ -69,9 +69,7 @@ class Evidence:
     @property
     def new(self) -> tuple[tuple[int, Block], ...]:
         """(unit, block) for what stands in the output and was no message of the input."""
-        return tuple(
-            (at, block) for at, unit in enumerate(self.after) if self.came_from[at] is None for block in unit.blocks
-        )
+        return tuple((at, block) for at, unit in enumerate(self.after) if self.came_from[at] is None for block in unit.blocks)
 
     @property
     def body(self) -> str:

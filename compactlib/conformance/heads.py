@@ -136,6 +136,4 @@ def excerpts(text: str) -> Iterator[Excerpt]:
             stop += len(_CLOSING) if text.startswith(_CLOSING, stop) else 0
         head, tail = text[:start], text[stop:]
         omitted, original, lost, lines = (int(found[group]) for group in range(1, 5))
-        yield Excerpt(
-            (head, head[:-1]), (tail, tail[1:]), numbered, omitted, original, lost, lines, found[0]
-        )
+        yield Excerpt((head, head[:-1]), (tail, tail[1:]), numbered, omitted, original, lost, lines, found[0])

@@ -67,7 +67,9 @@ def _done_stays_done(seen: Evidence) -> Iterator[Finding]:
         return
     done = _items(seen.previous.body, "done") - {"", "(none)"}
     open_now = {item for heading in _OPEN for item in _items(seen.body, heading)}
-    replaced = [at for at in range(seen.cut) if at not in seen.kept and seen.parts.kinds[at] not in ("summary", "pin", "reminder")]
+    replaced = [
+        at for at in range(seen.cut) if at not in seen.kept and seen.parts.kinds[at] not in ("summary", "pin", "reminder")
+    ]
     named = folded("\n".join(block.text for at in replaced for block in seen.before[at].blocks))
     for item in sorted(done & open_now):
         if item not in named:
@@ -95,7 +97,9 @@ def text_stays_text(record: Record) -> Iterator[Finding]:
 
 
 _BREAKS: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_OURS: Final = re.compile(r"--- (?:message [0-9]+ · |[0-9,]+ pieces)|=== (?:Context|Previous record|Transcript|End of the transcript)")
+_OURS: Final = re.compile(
+    r"--- (?:message [0-9]+ · |[0-9,]+ pieces)|=== (?:Context|Previous record|Transcript|End of the transcript)"
+)
 
 
 def _unquoted_lines(record: Record, seen: Evidence) -> Iterator[Finding]:
@@ -116,7 +120,9 @@ def _headings(record: Record, seen: Evidence) -> Iterator[Finding]:
     strange = [heading for heading in found if known is not None and heading not in known]
     for heading in (twice + strange)[:1]:
         yield from broken("TEXT-2", f"the summary has a section {heading!r} that is not its own")
-    forged = re.search(r"(?<!\\)\[compactlib (?:summary|earlier)|\bref=[0-9a-f]{64}|(?<!\\)\[truncated v1:", _without_quotations(seen.body))
+    forged = re.search(
+        r"(?<!\\)\[compactlib (?:summary|earlier)|\bref=[0-9a-f]{64}|(?<!\\)\[truncated v1:", _without_quotations(seen.body)
+    )
     if forged:
         yield from broken("TEXT-2", f"the summary holds {forged[0]!r}, which was never issued")
 

@@ -136,7 +136,7 @@ def tail_verbatim(record: Record) -> Iterator[Finding]:
 
 
 def prompts_kept(record: Record) -> Iterator[Finding]:
-    """PROMPT-1 the last prompt; PROMPT-2 words beside results; PROMPT-3 earlier prompts, newest first; PIN-1 pins, once; PIN-2 and few."""
+    """PROMPT-1 last prompt; PROMPT-2 words beside results; PROMPT-3 earlier prompts; PIN-1 pins; PIN-2 their room."""
     if record.outcome != "compacted":
         return
     seen = evidence(record)
@@ -164,13 +164,17 @@ def _last_prompt(record: Record, seen: Evidence, new_texts: list[str]) -> Iterat
         yield from broken("PROMPT-1", f"message {unit.index} may be a person's last words, and {len(lost)} blocks of it are gone")
 
 
-def last_words(seen: Evidence, kinds: Sequence[Origin | None] = ("prompt", "result", "attachment", "harness", None)) -> int | None:
+def last_words(
+    seen: Evidence, kinds: Sequence[Origin | None] = ("prompt", "result", "attachment", "harness", None)
+) -> int | None:
     """The last unit of these kinds in which there is anything that a person can have sent."""
 
     def may_be_said(unit: Unit) -> bool:
         return bool(unit.text.strip() or (unit.of_kind("media") and not unit.of_kind("result")))
 
-    candidates = [at for at, unit in enumerate(seen.before) if unit.role == "user" and seen.parts.kinds[at] in kinds and may_be_said(unit)]
+    candidates = [
+        at for at, unit in enumerate(seen.before) if unit.role == "user" and seen.parts.kinds[at] in kinds and may_be_said(unit)
+    ]
     return candidates[-1] if candidates else None
 
 
@@ -358,7 +362,7 @@ def _false_markers(record: Record, seen: Evidence, originals: list[str]) -> Iter
         (f"part {exchange.part} of what was shown", piece)
         for exchange in record.exchanges or ()
         for piece in shown(exchange.text)
-        if piece.strip("\n") not in exchange.previous and piece.strip("\n") not in exchange.context
+        if folded(piece) not in folded(exchange.previous) and folded(piece) not in folded(exchange.context)
     ]
     if record.outcome == "compacted":
         for at, block in seen.new:
@@ -369,9 +373,12 @@ def _false_markers(record: Record, seen: Evidence, originals: list[str]) -> Iter
     for where, piece in places:
         for excerpt in excerpts(piece):
             if not _is_data(excerpt, originals) and not any(excerpt.is_true_of(text) for text in originals):
-                yield from broken("MARK-1", f"in {where} a marker says {excerpt.omitted_chars} of {excerpt.original_chars} characters: no text bears it out")
+                claim = f"{excerpt.omitted_chars} of {excerpt.original_chars} characters"
+                yield from broken("MARK-1", f"in {where} a marker says {claim}, and no text bears it out")
 
 
 def _is_data(excerpt: Excerpt, originals: list[str]) -> bool:
     """Whether the marker stood in the input already, or cannot be compared because of what was escaped around it."""
-    return any(excerpt.marker in text for text in originals) or not all(is_plain(text) for text in originals if len(text) == excerpt.original_chars)
+    return any(excerpt.marker in text for text in originals) or not all(
+        is_plain(text) for text in originals if len(text) == excerpt.original_chars
+    )

@@ -76,7 +76,9 @@ def whole_steps(record: Record) -> Iterator[Finding]:
         kept = members & there
         if kept and kept != members:
             lost = ", ".join(str(seen.before[at].index) for at in sorted(members - kept))
-            yield from broken("STEP-1", f"of the step at {seen.before[start].index} the messages {lost} are gone and others are there")
+            yield from broken(
+                "STEP-1", f"of the step at {seen.before[start].index} the messages {lost} are gone and others are there"
+            )
 
 
 # --- L3 --------------------------------------------------------------------------------------------------------------
@@ -114,7 +116,9 @@ def _kept_prompt(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
     if not parts.is_clear:
         yield from unknown("CUT-2", "some message may or may not be the prompt of the turn that was cut")
     elif prompt is not None and prompt not in seen.kept:
-        yield from broken("CUT-2", f"the turn was cut at {seen.before[cut].index} and its prompt, {seen.before[prompt].index}, is gone")
+        yield from broken(
+            "CUT-2", f"the turn was cut at {seen.before[cut].index} and its prompt, {seen.before[prompt].index}, is gone"
+        )
     elif prompt is not None and record.cut is not None and seen.cut <= cut:
         place = seen.came_from.index(prompt)
         if place != seen.head + (cut - seen.cut) - 1:
@@ -131,7 +135,9 @@ def _choice(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
         return
     best = choose(cuts, limit_tokens=limit, step_cuts=record.limits.step_cuts)
     if best is None or best.at != cut:
-        right = "there is none" if best is None else f"{best.kind} cut {seen.before[best.at].index} of {best.tokens} tokens is right"
+        right = (
+            "there is none" if best is None else f"{best.kind} cut {seen.before[best.at].index} of {best.tokens} tokens is right"
+        )
         yield from broken("CUT-3", f"cut at {record.cut} with {limit} tokens allowed: {right}")
     elif record.kept_prompt != (None if best.prompt is None else seen.before[best.prompt].index):
         yield from broken("CUT-3", f"the compactor says that it kept prompt {record.kept_prompt}")

@@ -30,9 +30,7 @@ from ..model import Json
 
 __all__ = ["Exchange", "Limits", "Origin", "Record"]
 
-Origin: TypeAlias = Literal[
-    "prompt", "model", "result", "attachment", "harness", "system", "summary", "pin", "reminder"
-]
+Origin: TypeAlias = Literal["prompt", "model", "result", "attachment", "harness", "system", "summary", "pin", "reminder"]
 """What a message is, where somebody said so."""
 
 

@@ -157,9 +157,7 @@ def _fresh(conversation: Conversation, wire: Json) -> Conversation:
     return evolve(made, messages=messages, settled=conversation.settled, fused=conversation.fused)
 
 
-def _logged(
-    answer: Callable[[SummaryRequest], str | Summary], log: list[Exchange]
-) -> Callable[[SummaryRequest], str | Summary]:
+def _logged(answer: Callable[[SummaryRequest], str | Summary], log: list[Exchange]) -> Callable[[SummaryRequest], str | Summary]:
     """*answer*, with every exchange written down."""
 
     def ask(request: SummaryRequest) -> str | Summary:

@@ -29,7 +29,7 @@ from attrs import evolve, frozen
 
 from ..budget import Policy
 from ..driving import compact
-from ..model import Block, Call, Conversation, Media, Message, Origin, Reasoning, Result, Text
+from ..model import Block, Call, Conversation, Media, Message, Origin, Reasoning, Text
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
 from ..summaries.acceptance import Summary
 from ..summaries.extractive import Extractive
@@ -77,7 +77,9 @@ def _breaks(law: str, *also: str) -> Callable[[Compact], Compact]:
 # --- Changing what an honest compaction made -------------------------------------------------------------------------
 
 
-def _remade(outcome: Compacted, policy: Policy, messages: Sequence[Message], *, fused: tuple[int, int] | None = None) -> Compacted:
+def _remade(
+    outcome: Compacted, policy: Policy, messages: Sequence[Message], *, fused: tuple[int, int] | None = None
+) -> Compacted:
     """The outcome with other messages, and sizes that are right again; the honest one if that would miss the target."""
     made = outcome.conversation
     changed = evolve(made, messages=tuple(messages), fused=fused or made.fused, settled=len(messages))
@@ -143,7 +145,9 @@ def _drops_a_result(conversation: Conversation, policy: Policy, **options: Any) 
         whole = messages[at].blocks
         if messages[at].results and messages[at + 1].role == "model":
             kept = tuple(block for block in whole if block is not messages[at].results[0])
-            return _remade(outcome, policy, (*messages[:at], *([evolve(messages[at], content=kept)] if kept else []), *messages[at + 1 :]))
+            return _remade(
+                outcome, policy, (*messages[:at], *([evolve(messages[at], content=kept)] if kept else []), *messages[at + 1 :])
+            )
     return outcome
 
 
@@ -413,8 +417,7 @@ def _edits_the_system_text(conversation: Conversation, policy: Policy, **options
     if not isinstance(outcome, Compacted) or fields is None:
         return outcome
     told = tuple(
-        (key, f"{value[:-1]}!" if key in ("system", "model") and isinstance(value, str) else value)
-        for key, value in fields
+        (key, f"{value[:-1]}!" if key in ("system", "model") and isinstance(value, str) else value) for key, value in fields
     )
     envelope = evolve(conversation.envelope, fields=told)
     return evolve(outcome, conversation=evolve(outcome.conversation, envelope=envelope))
@@ -561,14 +564,13 @@ def _obeys_tools(conversation: Conversation, policy: Policy, **options: Any) -> 
     outcome = compact(conversation, policy, **options)
     if not isinstance(outcome, Compacted):
         return outcome
-    for message in conversation.messages[: conversation.position(outcome.cut)]:
-        for block in message.blocks:
-            text = block.text if isinstance(block, Result) else ""
-            if "\nORDER: " in f"\n{text}":
-                order = "ORDER: " + f"\n{text}".partition("\nORDER: ")[2].split("\n")[0]
-                heading = "## Orders, constraints and preferences\n"
-                return _with_body(outcome, policy, lambda body, order=order: body.replace(heading, f"{heading}- {order}\n"))  # type: ignore[misc]  # a default binds the line
-    return outcome
+    replaced = conversation.messages[: conversation.position(outcome.cut)]
+    told = [line for message in replaced for result in message.results for line in result.text.split("\n")]
+    order = next((line for line in told if line.startswith("ORDER: ")), None)
+    heading = "## Orders, constraints and preferences\n"
+    if order is None:
+        return outcome
+    return _with_body(outcome, policy, lambda body: body.replace(heading, f"{heading}- {order}\n"))
 
 
 @_breaks("L25", "L9")
@@ -582,4 +584,3 @@ def _honours_every_heading(conversation: Conversation, policy: Policy, **options
 
 SABOTEURS: Final[Mapping[str, Saboteur]] = MappingProxyType(_MADE)
 """Every saboteur by its name."""
-

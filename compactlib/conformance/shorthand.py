@@ -41,8 +41,8 @@ __all__ = ["expand_message", "expand_record", "judge_example"]
 _PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _KINDS: Final = frozenset({"prompt", "model", "result", "attachment", "harness", "system", "summary", "pin", "reminder"})
 _COPIED: Final = (
-    "reason", "when", "cut", "kept_prompt", "over_by_tokens", "irreducible_tokens", "fits", "dangling", "same_object", "same_tail",
-    "kinds_told", "mutated", "summary_tokens", "pinned_tokens",
+    "reason", "when", "cut", "kept_prompt", "over_by_tokens", "irreducible_tokens", "fits", "dangling", "same_object",
+    "same_tail", "kinds_told", "mutated", "summary_tokens", "pinned_tokens",
 )  # fmt: skip
 
 
@@ -115,7 +115,10 @@ def expand_record(body: Mapping[str, Any]) -> Record:
         "before_tokens": overhead + sum(sizes),
         "after_tokens": overhead + sum(made_sizes),
         "limits": Limits(
-            **{name: policy.get(f"{name}_tokens") for name in ("budget", "trigger", "target", "tail", "room", "summary", "min_gain")},
+            **{
+                name: policy.get(f"{name}_tokens")
+                for name in ("budget", "trigger", "target", "tail", "room", "summary", "min_gain")
+            },
             step_cuts=policy.get("step_cuts") != "never",
         ),
         "pins": tuple((index, block) for index, block in body.get("pins", ())),

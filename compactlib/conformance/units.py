@@ -38,7 +38,9 @@ _ORDERED: Final = json.JSONEncoder().encode
 _ROLES: Final = {"assistant": "model", "function": "tool", "developer": "system"}
 _MEDIA: Final = frozenset({"image", "document", "image_url", "input_audio", "file", "video_url"})
 _HEADER: Final = re.compile(r"\[compactlib summary v1 chars=([0-9]{1,9}) sha256=([0-9a-f]{16})\]\n")
-_LAYOUT: Final = re.compile(r"^Layout: pins=([0-9]{1,6}) earlier=([0-9]{1,6}) reminders=([0-9]{1,6}) under-way=(yes|no)\n\n", re.MULTILINE)
+_LAYOUT: Final = re.compile(
+    r"^Layout: pins=([0-9]{1,6}) earlier=([0-9]{1,6}) reminders=([0-9]{1,6}) under-way=(yes|no)\n\n", re.MULTILINE
+)
 
 
 @frozen

@@ -34,7 +34,7 @@ from ..summaries.head import recognise
 from .reading import copy_json, dumps, loads
 from .shapes import LONE, Take, keep, kind_of
 
-__all__ = ["DIALECTS", "parse", "render"]
+__all__ = ["DIALECTS", "messages_key", "parse", "render"]
 
 DIALECTS: Final = {
     "anthropic": "anthropic",
@@ -53,6 +53,20 @@ def _module(dialect: str) -> ModuleType:
     except KeyError:
         raise WireError("$", f"no dialect is called {dialect!r}", hint=f"known are {', '.join(DIALECTS)}") from None
     return importlib.import_module(f".{name}", __name__)
+
+
+def messages_key(dialect: str) -> str:
+    """
+    The key of the messages in a body of *dialect*.
+
+    Raises:
+        WireError: no dialect has this name.
+
+    >>> messages_key("anthropic"), messages_key("openai-responses"), messages_key("gemini")
+    ('messages', 'input', 'contents')
+    """
+    key: str = _module(dialect).MESSAGES
+    return key
 
 
 def parse(body: Any, *, dialect: str, origins: Mapping[int, Origin] | None = None) -> Conversation:
@@ -95,7 +109,7 @@ def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Or
         kind = "dict"
     elif isinstance(body, list):
         kind = "list"
-    place = module.MESSAGES
+    place: str = module.MESSAGES
     raw = body.get(place) if isinstance(body, dict) else body
     is_lone = isinstance(raw, str) and isinstance(body, dict) and hasattr(module, "parse_lone")
     if not isinstance(raw, list) and not is_lone:
@@ -137,7 +151,7 @@ def render(conversation: Conversation) -> Any:
     body: Json = render_messages(conversation, give)
     fields = conversation.envelope.fields
     if fields is not None:
-        place = _module(conversation.dialect).MESSAGES
+        place = messages_key(conversation.dialect)
         messages = conversation.messages
         if len(messages) == 1 and messages[0].wire.form == LONE:
             body = messages[0].content

@@ -54,7 +54,7 @@ FLOOR_CHARS: Final = 2_000
 """What is shown of each output at least, unless its message alone exceeds a part."""
 
 _REASONING_CHARS: Final = 600
-_LEAST_CHARS: Final = 240  # below this a text is left out rather than shortened: the marker needs room
+_LEAST_CHARS: Final = 40  # below this a text is left out rather than shortened
 _SLACK_TOKENS: Final = 64  # for `again`, and for counters that are not quite additive
 _MOST_TRIES: Final = 4
 _LEAST_ROOM_TOKENS: Final = 64  # less than this of a transcript is not worth a model call
@@ -156,7 +156,7 @@ def render_request(
     if not messages:
         return ()
     pieces = _all_pieces(messages, first)
-    shown_context = shortened(context, budget_tokens // 8 * 3)[0] if context else ""
+    shown_context = shortened(context, budget_tokens * 3 // 8)[0] if context else ""
     before = _frame(shown_context, previous)
 
     def told(part: int, parts: int) -> str:
@@ -340,21 +340,19 @@ def _pack(
 def _squeezed(message: list[Piece], room: int, counter: Counter) -> str:
     """One message within *room* tokens if that is possible: first shorter texts, then fewer of them."""
     limit_chars = max((len(text) for _, text, _ in message), default=0)
-    text = ""
     while limit_chars > _LEAST_CHARS:
         limit_chars = max(limit_chars // 2, _LEAST_CHARS)
         text = _show_message(message, dict.fromkeys(KINDS, limit_chars))
         if counter(text) <= room:
             return text
     lines = [show(piece, dict.fromkeys(KINDS, _LEAST_CHARS)) for piece in message]
-    keep = len(lines) // 2
-    while keep:
-        keep //= 2
+    keep = (len(lines) - 1) // 2
+    while True:
         left_out = f"--- {len(lines) - 2 * keep:,} pieces of one message, not shown"
         text = "\n".join([*lines[:keep], left_out, *lines[len(lines) - keep :]]) + "\n"
-        if counter(text) <= room:
-            break
-    return text
+        if keep == 0 or counter(text) <= room:
+            return text
+        keep //= 2
 
 
 def _squeezed_all(pieces: list[list[Piece]], room: int, counter: Counter) -> list[str] | None:

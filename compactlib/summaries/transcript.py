@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 from ..model import Block, Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
-from ..text import escape, quote_lines
+from ..text import ceiling, escape, floor, quote_lines
 from ..truncation import truncate
 
 __all__ = [
@@ -46,6 +46,8 @@ Kind: TypeAlias = Literal["words", "output", "arguments", "reasoning", "stub"]
 """What a piece is: words of people and models, a tool's output, a call's arguments, reasoning, or nothing but our line."""
 
 KINDS: Final[tuple[Kind, ...]] = ("words", "output", "arguments", "reasoning", "stub")
+
+_MARKED_CHARS: Final = 600  # an excerpt of at least this size carries a marker
 
 Piece: TypeAlias = tuple[str, str, Kind]
 """Our line above it, the text to quote, and what kind of text it is."""
@@ -173,25 +175,36 @@ def _block_pieces(block: Block, speaker: str, calls: dict[int, Call]) -> Iterato
 
 
 def shortened(text: str, limit_chars: int) -> tuple[str, int]:
-    """*text* by head and tail, and how many of its characters are kept."""
+    """*text* by head and tail around a marker, and how many of its characters are kept; nothing if no marker fits."""
     if len(text) <= limit_chars:
         return text, len(text)
     try:
         short = truncate(text, limit_chars=limit_chars, keep="both")
-    except ValueError:  # no room even for the marker
+    except ValueError:
         return "", 0
     return short.text, len(text) - short.omitted_chars
 
 
 def show(piece: Piece, limits: Mapping[Kind, int]) -> str:
-    """One piece with our line above it."""
+    """
+    One piece with our line above it.
+
+    A shortened text is shown by head and tail.  Where a marker would be longer
+    than what it stands between, a line of ours does its work.
+    """
     head, text, kind = piece
+    limit_chars = limits[kind]
     if kind == "stub":
         return f"--- {head}"
     if not text:
         return f"--- {head}: empty"
-    short, kept = shortened(text, limits[kind])
-    if kept == len(text):
+    if len(text) <= limit_chars:
         return f"--- {head}\n{quote_lines(text)}"
-    told = f"--- {head}: {kept:,} of {len(text):,} characters shown"
-    return f"{told}\n{quote_lines(short)}" if short else told
+    if limit_chars < _MARKED_CHARS:
+        start, stop = floor(text, limit_chars // 2), ceiling(text, len(text) - limit_chars // 2)
+        kept = start + len(text) - stop
+        shown = f"{quote_lines(text[:start])}\n--- (left out)\n{quote_lines(text[stop:])}"
+    else:
+        short, kept = shortened(text, limit_chars)
+        shown = quote_lines(short)
+    return f"--- {head}: {kept:,} of {len(text):,} characters shown\n{shown}"

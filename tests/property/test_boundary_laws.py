@@ -54,9 +54,7 @@ def test_the_cut_is_the_one_that_brute_force_finds(
     if dialect == "openai-chat":  # one result a message
         single = [(kind, name) for kind, names in pieces for name in (names.split(",") if kind == "results" else [names])]
     conversation = cl.parse(build(single, dialect, words=words), dialect=dialect)
-    policy = cl.Policy(
-        window_tokens=window, counter=counter, schema="brief", step_cuts="when-needed" if when_needed else "never"
-    )
+    policy = cl.Policy(window_tokens=window, counter=counter, schema="brief", step_cuts="when-needed" if when_needed else "never")
     outcome = cl.compact(conversation, policy, summarise=answer, when="now")
     report = outcome.report
     if report["cut"] is None:

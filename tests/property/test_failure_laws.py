@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from random import Random
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from compactlib.summaries.acceptance import Code, Summary
 from compactlib.summaries.faults import CODES
 from compactlib.summaries.rendering import SummaryRequest
 
-from ..scenarios import FAULTY, LARGE, Scenario, scenario
+from ..scenarios import FAULTY, LARGE, Scenario, scenario, seeded
 
 EXPECTED: dict[str, Code | None] = {
     **CODES,
@@ -52,7 +51,7 @@ def test_each_fault_is_told_by_its_code(fault: str) -> None:
     """A failing reply is refused under its code, one that is made harmless is taken; the rest is as it was."""
     codes: Counter[str] = Counter()
     for number in range(60):
-        made = scenario(Random(f"{fault} {number}"), fault=fault)
+        made = scenario(seeded(f"{fault} {number}"), fault=fault)
         record, outcome = observe(
             cl.compact, made.conversation, made.policy, summarise=made.summarise, when=made.when,
             pins=made.pins, reminders=made.reminders, kinds=made.kinds, repeat=False,
@@ -111,9 +110,7 @@ def test_awaited_and_called_are_the_same(random: Any, fault: str) -> None:
         return made.summarise(request)
 
     awaited = asyncio.run(
-        cl.acompact(
-            made.conversation, made.policy, summarise=answer, when=made.when, pins=made.pins, reminders=made.reminders
-        )
+        cl.acompact(made.conversation, made.policy, summarise=answer, when=made.when, pins=made.pins, reminders=made.reminders)
     )
 
     assert awaited.report == called.report

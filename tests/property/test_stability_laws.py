@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -22,20 +21,19 @@ import compactlib as cl
 from compactlib.dialects import render
 from compactlib.outcomes import Compacted, Unchanged
 
-from ..scenarios import LARGE, Scenario, scenario
+from ..scenarios import LARGE, Scenario, scenario, seeded
 from ..strategies import DIALECTS
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
-from random import Random
 import compactlib as cl
 from compactlib.conformance.running import observe
-from tests.scenarios import scenario
+from tests.scenarios import scenario, seeded
 whole = hashlib.sha256()
 for number in range(60):
-    made = scenario(Random(f"determinism {number}"))
+    made = scenario(seeded(f"determinism {number}"))
     record, outcome = observe(
         cl.compact, made.conversation, made.policy, summarise=made.summarise, when=made.when, pins=made.pins,
         reminders=made.reminders, repeat=False,
@@ -50,7 +48,12 @@ def digest(folder: Path, **environment: str) -> str:
     """What another process makes of the same sixty compactions: outcomes, bytes, requests, reports."""
     inherited = {name: value for name, value in os.environ.items() if name in ("PATH", "LD_LIBRARY_PATH", "HOME", "VIRTUAL_ENV")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(ROOT)], cwd=folder, env={**inherited, **environment}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM, str(ROOT)],
+        cwd=folder,
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr[-2_000:]
@@ -78,7 +81,7 @@ def test_nothing_new_nothing_done(dialect: str) -> None:
     """Law L17: the same object, whoever asks, and nobody is asked."""
     count = 0
     for number in range(150):
-        made = scenario(Random(f"idle {dialect} {number}"), dialect=dialect, fault="")
+        made = scenario(seeded(f"idle {dialect} {number}"), dialect=dialect, fault="")
         outcome = compacted(made)
         if outcome is None:
             continue
@@ -98,7 +101,7 @@ def test_a_result_that_was_on_the_wire_is_known_again(dialect: str) -> None:
     """Laws L17 and L20: after render and parse it has the same sizes, one summary, and renders to the same bytes."""
     count = 0
     for number in range(120):
-        made = scenario(Random(f"wire {dialect} {number}"), dialect=dialect, fault="")
+        made = scenario(seeded(f"wire {dialect} {number}"), dialect=dialect, fault="")
         outcome = compacted(made)
         if outcome is None:
             continue
@@ -123,8 +126,8 @@ def test_what_is_passed_in_and_given_out_is_nobodys(random: Any) -> None:
     made = scenario(random)
     before = render(made.conversation)
     outcome = compacted(made)
-    first = render(outcome.conversation if outcome else made.conversation)
-    second = render(outcome.conversation if outcome else made.conversation)
+    conversation = made.conversation if outcome is None else outcome.conversation
+    first, second = render(conversation), render(conversation)
     messages = first["messages"] if isinstance(first, dict) else first
     for message in messages:
         message["role"] = "changed"
@@ -132,4 +135,4 @@ def test_what_is_passed_in_and_given_out_is_nobodys(random: Any) -> None:
             message["content"].clear()
 
     assert render(made.conversation) == before
-    assert render(outcome.conversation if outcome else made.conversation) == second
+    assert render(conversation) == second

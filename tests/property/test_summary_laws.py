@@ -205,7 +205,7 @@ def test_every_line_of_a_request_is_ours_or_quoted(data: st.DataObject, schema: 
     lines = request.text.split("\n")
     assert len(lines) == len(request.text.splitlines())
     for line in lines:
-        assert line.startswith(("> ", "--- message ", "=== "))
+        assert line.startswith(("> ", "--- ", "=== "))
     assert [int(line.split()[2]) for line in lines if line.startswith("--- message ")] == sorted(
         int(line.split()[2]) for line in lines if line.startswith("--- message ")
     )
