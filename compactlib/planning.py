@@ -21,7 +21,7 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from attrs import evolve, field, frozen
 
@@ -40,6 +40,9 @@ __all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "overhead_tokens", "per
 
 Pin: TypeAlias = "int | tuple[int, int]"
 """A message of the input by its index on the wire, or one block of it as (message, block)."""
+
+_PERSONS: Final = (Origin.HUMAN, Origin.UNKNOWN)
+"""Origins whose words are kept like a person's."""
 
 Reminder: TypeAlias = "str | Callable[[], str]"
 """A text from live state, or what returns it."""
@@ -397,8 +400,7 @@ def _persons(
         if kind is Kind.RESULT and len(messages[at].blocks) == len(messages[at].results):
             continue
         text = person_words(messages[at], kind, verbatim=last)
-        if text:
-            everything.append(text)
+        everything += [text] if last else _person_texts(messages[at], kind)
         if at == prompt:
             continue
         free = tuple(block for place, block in enumerate(messages[at].blocks) if (at, place) not in pinned)
@@ -409,7 +411,7 @@ def _persons(
         if text:
             texts.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT)))
     if prompt is None and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
-        everything.append(person_words(messages[cut], Kind.PROMPT, verbatim=False))
+        everything += _person_texts(messages[cut], Kind.PROMPT)
     kept: list[str] = []
     fits = policy.retain_prompts
     for text, must in reversed(texts):
@@ -432,13 +434,20 @@ def person_words(message: Message, kind: Kind, *, verbatim: bool, only: tuple[Bl
         verbatim: whether to believe no recognition: every text counts, and media are kept elsewhere.
         only: the blocks to look at, if not all.
     """
-    wanted = (Origin.HUMAN, Origin.UNKNOWN)
     pieces = []
     for block, origin in zip(message.blocks, origins(message, kind), strict=True):
         if isinstance(block, Result) or (only is not None and block not in only):
             continue
-        if isinstance(block, Text) and (verbatim or origin in wanted):
+        if isinstance(block, Text) and (verbatim or origin in _PERSONS):
             pieces.append(block.text)
-        elif isinstance(block, Media) and not verbatim and origin in wanted:
+        elif isinstance(block, Media) and not verbatim and origin in _PERSONS:
             pieces.append(f"[{block.kind} not kept]")
     return "\n".join(pieces)
+
+
+def _person_texts(message: Message, kind: Kind) -> list[str]:
+    """The texts that a person wrote, or could have written, each by itself."""
+    where = origins(message, kind)
+    return [
+        block.text for block, origin in zip(message.blocks, where, strict=True) if isinstance(block, Text) and origin in _PERSONS
+    ]

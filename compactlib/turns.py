@@ -351,7 +351,8 @@ def _block_kind(message: Message, position: int, kinds: list[Kind], messages: tu
     texts = tuple(block.text for block in message.blocks if isinstance(block, Text))
     media = sum(isinstance(block, Media) for block in message.blocks)
     if not media:
-        return _words_kind(texts), False
+        is_unknown = bool(message.content) and not texts  # blocks of a kind that nobody here knows
+        return (Kind.OTHER if is_unknown else _words_kind(texts)), False
     if all(map(is_marker, texts)):
         marked = any(text.strip() for text in texts)
         run = _after_results(position, kinds, messages)

@@ -84,6 +84,8 @@ ITEMS: list[Any] = [
     {**OUTPUT, "output": [TEXT, IMAGE]},
     {**OUTPUT, "output": {"odd": [1]}},
     {**OUTPUT, "output": 5},
+    {**OUTPUT, "output": {"type": ["odd"]}},
+    {**OUTPUT, "output": [{"type": {}}]},
     {"type": "custom_tool_call_output", "call_id": "c1", "output": "r"},
     REASONING,
     {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "t"}], "encrypted_content": None},

@@ -61,10 +61,11 @@ def test_an_object_in_an_object_comes_back(
         {"id": "i", "type": "function", "function": {"name": "n", "arguments": "{}"}, "function.name": "other"},
         {"id": "i", "type": "function", "function": {"name": "n", "arguments": "{}", "a\x1fb": 1}},
         {"function": {"arguments": "{}", "function": {}, "name": "n"}, "id": "i", "name": "other"},
+        {"function": {"arguments": "{}", "name": "n"}, "type": ["function"]},
     ],
 )
 def test_no_key_of_a_call_is_taken_for_another(call: Any) -> None:
-    """Keys with dots and separators, and one name outside and inside."""
+    """Keys with dots and separators, one name outside and inside, and a type that is none."""
     body = [{"role": "assistant", "content": None, "tool_calls": [call]}]
 
     assert json.dumps(cl.render(cl.parse(body, dialect="openai-chat"))) == json.dumps(body)

@@ -304,3 +304,11 @@ def test_the_module_can_be_called() -> None:
     conversation = cl.parse([user("a"), model("b"), user("c")], dialect="anthropic")
 
     assert [(turn.start, turn.stop) for turn in cl.turns(conversation)] == [(0, 2), (2, 3)]
+
+
+def test_blocks_that_nobody_knows_are_of_unknown_origin() -> None:
+    """No boundary, and kept as if a person had written them (law L8)."""
+    division = division_of(user("q"), model("a"), user({"type": "container_upload", "file_id": "f"}))
+
+    assert division.kinds[-1] is Kind.OTHER
+    assert division.last_person == 2

@@ -128,7 +128,7 @@ def _pair(
     (call, result) for each answered call, and the unanswered calls.
 
     A result answers the nearest earlier unanswered call with its id, but none
-    that the model has gone on from after a person spoke.
+    behind which a person spoke and the model went on.
     """
     open_calls = [(at, block.id) for at, unit in enumerate(units) for block in unit.blocks if block.kind == "call"]
     pairs = []
@@ -136,18 +136,17 @@ def _pair(
         for result in unit.blocks:
             if result.kind != "result":
                 continue
-            spoken = False
+            gone_on = False
             for back in range(at - 1, -1, -1):
-                if kinds[back] == "prompt":
-                    spoken = True
+                if kinds[back] == "prompt" and gone_on:
+                    break
                 if kinds[back] != "model":
                     continue
                 if (back, result.id) in open_calls:
                     open_calls.remove((back, result.id))
                     pairs.append((back, at))
                     break
-                if spoken:
-                    break
+                gone_on = True
     return tuple(pairs), tuple(open_calls)
 
 

@@ -106,7 +106,7 @@ def evidence(record: Record) -> Evidence:
         summaries,
         summary,
         read_summary(summary),
-        _previous(before),
+        _previous(before, parts),
     )
 
 
@@ -120,7 +120,7 @@ def _same(one: Unit, other: Unit) -> bool:
 def _common_tail(before: tuple[Unit, ...], after: tuple[Unit, ...]) -> int:
     count = 0
     for one, other in zip(reversed(before), reversed(after), strict=False):
-        if not _same(one, other) or other.kind in ("summary", "pin", "reminder"):
+        if not _same(one, other) or one.kind in ("summary", "pin", "reminder"):
             break
         count += 1
     return count
@@ -173,11 +173,12 @@ def _marks(unit: Unit) -> set[str]:
     return {f"{block.kind} {block.id or block.raw}" for block in unit.blocks if block.kind != "reasoning"}
 
 
-def _previous(before: tuple[Unit, ...]) -> Summary | None:
-    for unit in before:
-        if unit.role == "model":
+def _previous(before: tuple[Unit, ...], parts: Parts) -> Summary | None:
+    """The summary in the head, which ends at the first prompt."""
+    for unit, kind in zip(before, parts.kinds, strict=True):
+        if kind in ("model", "prompt"):
             break
-        if unit.kind == "summary":
+        if kind == "summary":
             return read_summary(unit.blocks[0].text) or Summary(unit.text, 0, 0, 0, under_way=False, rest="")
     return None
 

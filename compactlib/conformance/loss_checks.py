@@ -161,7 +161,8 @@ def _last_prompt(record: Record, seen: Evidence, new_texts: list[str]) -> Iterat
     if kinds[last] == "prompt" and last in seen.parts.starts:
         yield from broken("PROMPT-1", f"the last prompt, message {unit.index}, is not in the output as it was")
     elif lost:
-        yield from broken("PROMPT-1", f"message {unit.index} may be a person's last words, and {len(lost)} blocks of it are gone")
+        say = unknown if kinds[last] is None and unit.of_kind("media") else broken  # a picture may be a tool's
+        yield from say("PROMPT-1", f"message {unit.index} may be a person's last words, and {len(lost)} blocks of it are gone")
 
 
 def last_words(
@@ -319,8 +320,10 @@ def markers_true(record: Record) -> Iterator[Finding]:
     told = {int(total.replace(",", "")) for total in re.findall(r" of ([0-9,]+) characters shown", everything)}
     told |= {int(total) for total in re.findall(r"omitted [0-9]+ of ([0-9]+) chars", everything)}
     copy = "\n".join(shown(everything)) or everything
+    pinned = {index for index, _ in record.pins}
     for at in range(seen.cut):
-        if at in seen.kept or seen.parts.kinds[at] in ("summary", "pin", "reminder", "system"):
+        stays = at in seen.kept or seen.before[at].index in pinned
+        if stays or seen.parts.kinds[at] in ("summary", "pin", "reminder", "system"):
             continue
         for block in seen.before[at].blocks:
             text = block.text

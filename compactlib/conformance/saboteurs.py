@@ -521,7 +521,10 @@ def _keeps_both_summaries(conversation: Conversation, policy: Policy, **options:
     old = next(_summaries(conversation), None)
     if not isinstance(outcome, Compacted) or old is None or outcome.reason != "target-met":
         return outcome
-    return _in_head(outcome, policy, old)
+    messages = outcome.conversation.messages
+    start, stop = outcome.conversation.fused
+    at = _head_stop(outcome) - (outcome.kept_prompt is not None)
+    return _remade(outcome, policy, (*messages[:at], old, *messages[at:]), fused=(start, stop + 1) if stop else None)
 
 
 @_breaks("L20")

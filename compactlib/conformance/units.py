@@ -228,7 +228,6 @@ def _words(content: Json) -> str:
 
 def _with_head(units: list[Unit]) -> tuple[Unit, ...]:
     """The same units with the head of an earlier compaction taken apart, if there is one."""
-    found: tuple[int, int, Summary] | None = None
     for at, unit in enumerate(units):
         if unit.role == "system" or unit.kind in ("pin", "reminder", "summary"):
             continue
@@ -236,45 +235,47 @@ def _with_head(units: list[Unit]) -> tuple[Unit, ...]:
             break
         for place, block in enumerate(unit.blocks):
             summary = read_summary(block.text) if block.kind == "text" else None
-            if summary is not None and (place == 0 or summary.pins <= place):
-                found = (at, place, summary)  # the last one counts; more than one is for a check to find
-    if found is None:
-        return tuple(units)
-    at, place, summary = found
-    if place == 0 and len(units[at].blocks) == 1 + summary.earlier and not summary.rest:
-        return _separate(units, at, summary)
-    return (*units[:at], *_apart(units[at], place, summary), *units[at + 1 :])
+            if summary is None:
+                continue
+            if place == 0 and len(unit.blocks) == 1 + summary.earlier and not summary.rest:
+                return _separate(units, at, summary)
+            if summary.pins <= place:
+                return (*units[:at], *_apart(unit, place, summary), *units[at + 1 :])
+    return tuple(units)
 
 
 def _separate(units: list[Unit], at: int, summary: Summary) -> tuple[Unit, ...]:
-    """Each part of the head is its own message."""
-    made = [evolve(unit, kind="summary") if _is_summary(unit) else unit for unit in units[:at]] + units[at:]
+    """Each part of the head is its own message; a second summary among them is none the less one."""
+    made = list(units)
     made[at] = evolve(units[at], kind="summary")
     if summary.pins and at and len(units[at - 1].blocks) == summary.pins:
         made[at - 1] = evolve(units[at - 1], kind="pin")
-    for after in range(at + 1, min(at + 1 + summary.reminders, len(units))):
-        made[after] = evolve(units[after], kind="reminder")
+    for after in range(at + 1, len(units)):
+        if units[after].role != "user":
+            break
+        if read_summary(units[after].blocks[0].text if units[after].blocks else "") is not None:
+            made[after] = evolve(units[after], kind="summary")
+        elif after <= at + summary.reminders:
+            made[after] = evolve(units[after], kind="reminder")
     return tuple(made)
-
-
-def _is_summary(unit: Unit) -> bool:
-    return bool(unit.blocks) and unit.blocks[0].kind == "text" and read_summary(unit.blocks[0].text) is not None
 
 
 def _apart(unit: Unit, place: int, summary: Summary) -> Iterator[Unit]:
     """The parts of a head that is one message."""
     blocks = unit.blocks
     stop = place + 1 + summary.earlier
-    before = Unit(unit.index, unit.role, blocks[: place - summary.pins], "", "harness")
-    if _is_summary(before):
-        before = evolve(before, kind="summary")
+    rest = stop + summary.reminders
     parts: list[tuple[tuple[Block, ...], Origin | None]] = [
-        (before.blocks, before.kind),
+        (blocks[: place - summary.pins], "harness"),
         (blocks[place - summary.pins : place], "pin"),
         (blocks[place:stop], "summary"),
-        *((blocks[after : after + 1], "reminder") for after in range(stop, stop + summary.reminders)),
-        (blocks[stop + summary.reminders :], unit.kind or "prompt"),
+        *((blocks[after : after + 1], "reminder") for after in range(stop, rest)),
     ]
+    second = read_summary(blocks[rest].text) if rest < len(blocks) else None
+    if second is not None:
+        parts.append((blocks[rest : rest + 1 + second.earlier], "summary"))
+        rest += 1 + second.earlier
+    parts.append((blocks[rest:], unit.kind or "prompt"))
     for part, kind in parts:
         if part:
             yield Unit(unit.index, unit.role, part, "", kind)

@@ -214,7 +214,7 @@ def _parse_call(raw: Json, take: Take) -> Call:
 def _parse_odd_call(raw: dict[str, Json], take: Take) -> Call:
     """A call that lacks something, holds something more, or is of another kind."""
     kind = raw.get("type", "function")
-    tag = kind if kind in _CALL_KINDS else "function"
+    tag = kind if isinstance(kind, str) and kind in _CALL_KINDS else "function"
     inner = raw.get(tag)
     if inner.__class__ is not dict:
         raise ShapeError(f".{tag}", f"{tag} is an object, not {kind_of(inner)}")

@@ -302,7 +302,7 @@ def _parse_content(raw: Json, key: str, take: Take) -> tuple[tuple[Block, ...] |
         return None, ""
     if key == "tools":
         return (Opaque(key, take(raw)),), "value"
-    if raw.__class__ is dict and raw.get("type") in _MEDIA:
+    if raw.__class__ is dict and raw.get("type") == "computer_screenshot":
         return (_parse_part(raw, take),), "object"  # a picture of the computer's screen
     if raw.__class__ is list and all(part.__class__ is dict and part.get("type").__class__ is str for part in raw):
         return _parse_parts(raw, f".{key}", take), "list"

@@ -221,7 +221,9 @@ def judge(
         return Rejected(Code.SAME, "the previous summary came back unchanged although a prompt or an anchor is replaced")
     sections, moved = with_proven_words(sections, before, request.messages, human_texts)
     first = next(chain(human_texts, said_by_persons(request.messages)), "")
-    sections = with_first_prompt(sections, before, _harmless(first, issued)[0], ceiling_tokens, counter)
+    sections = with_first_prompt(
+        sections, before, first, ceiling_tokens, counter, harmless=lambda piece: _harmless(piece, issued)[0]
+    )
     sections, reopened = _with_done_kept(sections, before, request)
     body = render_sections(sections)
     tokens = counter(body)

@@ -36,7 +36,7 @@ What is not here
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Final
 
@@ -67,6 +67,7 @@ LATEST_PROMPT: Final = "Latest prompt:"
 """May stand before a quotation in *goal*."""
 
 _FIRST_PROMPT_TOKENS: Final = 500
+_LEAST_QUOTED_CHARS: Final = 60  # fewer words around a marker say nothing
 _LATEST: Final = LATEST_PROMPT.casefold()
 _UNDIVIDED: Final = "\u2e80"  # from here on, scripts that do not put spaces between words
 _STOPS: Final = ".!;,…\"')(。！；，、"
@@ -240,7 +241,13 @@ class _Sources:
 
 
 def with_first_prompt(
-    sections: Sections, before: Sections, prompt: str, ceiling_tokens: int, counter: Counter
+    sections: Sections,
+    before: Sections,
+    prompt: str,
+    ceiling_tokens: int,
+    counter: Counter,
+    *,
+    harmless: Callable[[str], str] = visible,
 ) -> Sections:
     """
     *sections* with the first prompt quoted at the beginning of *goal*.
@@ -251,9 +258,11 @@ def with_first_prompt(
         prompt: the first prompt, used where there is none to carry on.
         ceiling_tokens: the largest body that is taken; an eighth of it is for this.
         counter: counts tokens.
+        harmless: escapes what the quoted words are not entitled to.
     """
     limit_tokens = ceiling_tokens // 8
-    found = carried_quotation(before, limit_tokens, counter) or quotation(prompt, limit_tokens, counter)
+    found = carried_quotation(before, limit_tokens, counter)
+    found = found or quotation(prompt, limit_tokens, counter, harmless=harmless)
     if not found:
         return sections
     return sections.with_items("goal", [found, *(item for item in sections.items("goal") if not item.startswith(FIRST_PROMPT))])
@@ -271,9 +280,14 @@ def carried_quotation(before: Sections, limit_tokens: int, counter: Counter) -> 
     return found if counter(text) <= 2 * limit_tokens else quotation(text, limit_tokens, counter)
 
 
-def quotation(prompt: str, limit_tokens: int, counter: Counter) -> str:
+def quotation(
+    prompt: str, limit_tokens: int, counter: Counter, *, harmless: Callable[[str], str] = visible
+) -> str:
     """
     The first prompt as an item: quoted, by head and tail within *limit_tokens* and 500 tokens; ``""`` if there is no room.
+
+    The marker in it counts the prompt's own characters (law L11), so what is
+    kept is escaped after it was cut.
 
     >>> print(quotation("migrate\\nthe schema", 100, len))
     First prompt:
@@ -283,12 +297,17 @@ def quotation(prompt: str, limit_tokens: int, counter: Counter) -> str:
     if not prompt.strip():
         return ""
     limit_tokens = min(_FIRST_PROMPT_TOKENS, limit_tokens)
-    shown = prompt
+    shown = harmless(prompt)
     limit_chars = len(prompt)
     while counter(shown) > limit_tokens:
         limit_chars = min(limit_chars * 3 // 4, limit_tokens * 6)
         try:
-            shown = truncate(prompt, limit_chars=limit_chars, keep="both").text
+            cut = truncate(prompt, limit_chars=limit_chars, keep="both", signal_lines=0)
         except ValueError:  # no room for both ends and a marker
             return ""
+        if cut.kept_chars < _LEAST_QUOTED_CHARS:
+            return ""
+        head = prompt[: cut.pieces[0][1]] if cut.pieces[0][0] == 0 else ""
+        tail = prompt[cut.pieces[-1][0] :]
+        shown = harmless(head) + cut.text[len(head) : len(cut.text) - len(tail)] + harmless(tail)
     return f"{FIRST_PROMPT}\n{quote_lines(shown)}"

@@ -1,0 +1,107 @@
+"""
+Whatever is compacted, by whatever summariser: every law holds, and no exception escapes.
+
+A polyglot.  Under pytest it is a property test.  Run by itself it is a fuzz
+target: with atheris installed, ``python -m fuzz.fuzz_compact`` explores by
+coverage until it is stopped or finds a failure, which it prints.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from random import Random
+from typing import Any
+
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import compactlib as cl
+from compactlib.conformance.checks import judge
+from compactlib.conformance.running import observe
+from compactlib.errors import WireError
+from compactlib.summaries.acceptance import Summary
+from tests.scenarios import HOSTILE, LARGE, Scenario, scenario
+
+REPLIES = st.one_of(
+    st.text(max_size=200),
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                ["## Goal", "## Orders, constraints and preferences", "## Done", "## Next step", "- x", "# ", *HOSTILE]
+            ),
+            st.text(max_size=30),
+        ),
+        max_size=12,
+    ).map("\n".join),
+    st.just("## Goal\n- (none)\n## Orders, constraints and preferences\n(none)\n## Done\n- it\n## Next step\n- on"),
+)
+STOPS = st.sampled_from(["end", "END_TURN", "max_tokens", "", "refusal"])
+
+
+def damaged(random: Random, made: Scenario) -> Scenario:
+    """The same scenario after something happened to its messages; what they are is not known any more."""
+    body = cl.render(made.conversation)
+    messages = body["messages"] if isinstance(body, dict) else body
+    for _ in range(random.randint(1, 4)):
+        at = random.randrange(len(messages))
+        what = random.choice(("lose", "double", "move", "empty", "strip", "rename"))
+        if what == "lose" and len(messages) > 1:
+            del messages[at]
+        elif what == "double":
+            messages.insert(random.randrange(len(messages) + 1), json.loads(json.dumps(messages[at])))
+        elif what == "move":
+            messages.insert(random.randrange(len(messages)), messages.pop(at))
+        elif what == "empty":
+            messages[at]["content"] = random.choice(("", [], [{"type": "text", "text": " "}]))
+        elif what == "strip" and isinstance(messages[at].get("content"), list):
+            messages[at]["content"] = messages[at]["content"][: random.randint(0, 1)]
+        elif what == "rename":
+            messages[at] = json.loads(json.dumps(messages[at]).replace('"c1', '"c2'))
+    return evolve(made, conversation=cl.parse(body, dialect=made.conversation.dialect), kinds=(), pins=())
+
+
+def assert_lawful(made: Scenario, reply: Summary) -> None:
+    """Everything that holds of a compaction, whatever was compacted and whatever was replied."""
+    record, _ = observe(
+        cl.compact,
+        made.conversation,
+        made.policy,
+        summarise=lambda _: reply,
+        when=made.when,
+        pins=made.pins,
+        reminders=made.reminders,
+        kinds=made.kinds,
+        repeat=False,
+    )
+
+    assert [str(finding) for finding in judge(record) if finding.verdict == "broken"] == []
+
+
+@given(st.randoms(use_true_random=False), REPLIES, STOPS, st.integers(0, 1), st.booleans())
+@settings(suppress_health_check=LARGE)
+def test_every_law_holds_whatever_is_replied(random: Any, text: str, stop: str, tool_calls: int, is_damaged: bool) -> None:
+    """Conversations that a compaction can do something about, whole and damaged, and replies that no model would give."""
+    made = scenario(random, fault="")
+    try:
+        made = damaged(random, made) if is_damaged else made
+    except WireError:
+        return  # what cannot be read is not compacted
+    assert_lawful(made, Summary(text, stop=stop, tool_calls=tool_calls))
+
+
+def main() -> None:
+    """Fuzz until stopped."""
+    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # optional, and only here
+
+    with atheris.instrument_imports(include=["compactlib"]):
+        import compactlib.compaction  # noqa: F401 - imported to be instrumented
+
+    target = test_every_law_holds_whatever_is_replied.hypothesis.fuzz_one_input  # type: ignore[attr-defined]  # added by @given
+    atheris.Setup(sys.argv, target)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
