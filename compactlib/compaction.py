@@ -63,6 +63,13 @@ from .turns import Kind
 
 __all__ = ["Reply", "compaction"]
 
+# One fault at one kept message may bear another name in the output: a result that came late is a stray
+# when its call went, and empty words are an empty block when their message is fused.
+_FAMILIES: Final = {
+    **dict.fromkeys(("A-PAIR-02", "A-PAIR-03", "A-PAIR-04", "A-PAIR-05", "A-ORDER-01"), "A-PAIR"),
+    **dict.fromkeys(("O-PAIR-02", "O-PAIR-03", "O-PAIR-04"), "O-PAIR"),
+    **dict.fromkeys(("A-EMPTY-01", "A-EMPTY-02", "A-EMPTY-03"), "A-EMPTY"),
+}
 _LEAST_CONTEXT_CHARS: Final = 240  # a shorter excerpt is hardly more than its marker
 _LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
 
@@ -208,7 +215,7 @@ def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary
         budget_tokens=window,
         counter=counter,
         previous=plan.previous,
-        context=_context(kept, window * 3 // 8),
+        context=_context(kept, window // 8 * 3),
         focus=focus,
         language=policy.language,
         step_cut=bool(plan.prompt),
@@ -364,7 +371,11 @@ def _new_violations(before: Conversation, after: Conversation, plan: Plan) -> li
     found = [violation for violation in check(after, mode=mode) if violation.level != "info"]
     if not found:
         return []
-    known = Multiset((violation.rule, violation.index) for violation in check(before, mode=mode) if violation.level != "info")
+    known = Multiset(
+        (_FAMILIES.get(violation.rule, violation.rule), violation.index)
+        for violation in check(before, mode=mode)
+        if violation.level != "info"
+    )
     came_from = {id(message): before.wire_index(at) for at, message in enumerate(before.messages)}
     wrong = []
     for violation in found:
@@ -373,7 +384,8 @@ def _new_violations(before: Conversation, after: Conversation, plan: Plan) -> li
             first = after.position(violation.index)
             last = after.position(violation.index + 1)
             sources = {came_from.get(id(message)) for message in after.messages[first:last]}
-        match = next(((violation.rule, source) for source in sources if known[violation.rule, source] > 0), None)
+        rule = _FAMILIES.get(violation.rule, violation.rule)
+        match = next(((rule, source) for source in sources if known[rule, source] > 0), None)
         if match is None:
             wrong.append(f"{violation.rule} at message {violation.index}: {violation.message}")
         else:

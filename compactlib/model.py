@@ -281,7 +281,7 @@ class Result:
     @property
     def is_error(self) -> bool:
         """Whether the tool reported a failure."""
-        return bool(self.wire.rest) and self.wire.get("is_error") is True
+        return self.wire.form == "error" or (bool(self.wire.rest) and self.wire.get("is_error") is True)
 
     @property
     def is_client(self) -> bool:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .model import Block, Message, Text
+from .model import Block, Message, Reasoning, Text
 
 __all__ = ["PLAIN_STARTS", "is_bridge", "is_harness", "is_marker", "is_placeholder"]
 
@@ -129,6 +129,8 @@ def is_placeholder(text: str) -> bool:
 
 
 def is_bridge(message: Message) -> bool:
-    """A model message that some client invents between results and media."""
+    """Whether a model message, in words or in one thought, is what some client invents between results and media."""
     blocks: tuple[Block, ...] = message.blocks
+    if len(blocks) == 1 and isinstance(blocks[0], Reasoning):
+        return blocks[0].text.strip().lower() in _BRIDGES
     return all(isinstance(block, Text) for block in blocks) and message.text.strip().lower() in _BRIDGES

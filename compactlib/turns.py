@@ -54,7 +54,7 @@ from typing import Final
 
 from attrs import frozen
 
-from .model import Call, Conversation, Media, Message, Origin, Result, Text
+from .model import Call, Conversation, Media, Message, Opaque, Origin, Result, Text
 from .recognition import PLAIN_STARTS, is_bridge, is_harness, is_marker, is_placeholder
 
 __all__ = ["Division", "Kind", "Step", "Turn", "divide", "origins", "turns"]
@@ -176,10 +176,18 @@ def divide(conversation: Conversation) -> Division:
     openers: list[int] = []  # model messages and prompts: where steps and turns may begin
     pairing = _Pairing()
     person: int | None = None
+    itemised = conversation.dialect == "openai-responses"  # a response of the model is a run of messages there
     model, prompt, result = Kind.MODEL, Kind.PROMPT, Kind.RESULT  # the loop is hot and members are slow to look up
     for position, message in enumerate(messages):
         role = message.role
         if role == "model":
+            if (
+                itemised
+                and kinds
+                and kinds[-1] is model
+                and not (_is_compacted(messages[position - 1]) or _is_compacted(message))
+            ):
+                pairing.links.append((position - 1, position))
             append(model)
             openers.append(position)
             if pairing.passed:
@@ -200,7 +208,7 @@ def divide(conversation: Conversation) -> Division:
             if kind is prompt:
                 openers.append(position)
                 pairing.passed = pairing.is_open
-            if not certain:
+            if message.content and not certain:
                 person = position
         else:
             append(Kind.OTHER if role == "other" else Kind.SYSTEM)
@@ -213,7 +221,12 @@ def divide(conversation: Conversation) -> Division:
             starts.append(position)
         elif kinds[position] is prompt:
             kinds[position] = Kind.PROMPT_TEXT
-    return _assemble(messages, kinds, starts, pairing, person)
+    return _assemble(messages, kinds, starts, pairing, person, itemised=itemised)
+
+
+def _is_compacted(message: Message) -> bool:
+    """Whether a message is a provider's compaction object: the place behind it can be cut."""
+    return any(isinstance(block, Opaque) and block.kind == "compaction" for block in message.blocks)
 
 
 class _Pairing:
@@ -398,7 +411,13 @@ def _join_attachments(kinds: list[Kind], messages: tuple[Message, ...], pairing:
 
 
 def _assemble(
-    messages: tuple[Message, ...], kinds: list[Kind], starts: list[int], pairing: _Pairing, person: int | None
+    messages: tuple[Message, ...],
+    kinds: list[Kind],
+    starts: list[int],
+    pairing: _Pairing,
+    person: int | None,
+    *,
+    itemised: bool,
 ) -> Division:
     """Turns and steps from the places where they begin."""
     length = len(messages)
@@ -420,14 +439,14 @@ def _assemble(
         opened, first_step = start, len(steps)
     if opened >= 0:
         turns.append(Turn(opened, length, tuple(steps[first_step:])))
-    pending, dangling = _frontier(messages, kinds, pairing)
+    pending, dangling = _frontier(messages, kinds, pairing, itemised=itemised)
     return Division(
         tuple(kinds), tuple(turns), tuple(steps), pending, dangling, head_stop, opened if opened >= 0 else head_stop, person
     )
 
 
 def _frontier(
-    messages: tuple[Message, ...], kinds: list[Kind], pairing: _Pairing
+    messages: tuple[Message, ...], kinds: list[Kind], pairing: _Pairing, *, itemised: bool
 ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
     """The unanswered calls, pending and dangling."""
     left = pairing.unanswered()
@@ -439,8 +458,11 @@ def _frontier(
         else:
             passed = kind not in (Kind.ATTACHMENT, Kind.HARNESS, Kind.SYSTEM)
         last = -1 if passed else last - 1
-    pending = tuple(sorted(call for call in left if call[0] == last))
-    dangling = tuple(sorted(pairing.given_up + [call for call in left if call[0] != last]))
+    first = last
+    while itemised and first > 0 and kinds[first - 1] is Kind.MODEL:
+        first -= 1
+    pending = tuple(sorted(call for call in left if first <= call[0] <= last))
+    dangling = tuple(sorted(pairing.given_up + [call for call in left if not first <= call[0] <= last]))
     return pending, dangling
 
 

@@ -49,7 +49,7 @@ def damaged(random: Random, made: Scenario) -> Scenario:
         what = random.choice(("lose", "double", "move", "empty", "strip", "rename"))
         if what == "lose" and len(messages) > 1:
             del messages[at]
-        elif what == "double":
+        elif what == "double" and "[compactlib summary" not in json.dumps(messages[at]):
             messages.insert(random.randrange(len(messages) + 1), json.loads(json.dumps(messages[at])))
         elif what == "move":
             messages.insert(random.randrange(len(messages)), messages.pop(at))
@@ -79,13 +79,13 @@ def assert_lawful(made: Scenario, reply: Summary) -> None:
     assert [str(finding) for finding in judge(record) if finding.verdict == "broken"] == []
 
 
-@given(st.randoms(use_true_random=False), REPLIES, STOPS, st.integers(0, 1), st.booleans())
+@given(st.randoms(use_true_random=False), REPLIES, STOPS, st.integers(0, 1), st.sampled_from(["whole", "damaged"]))
 @settings(suppress_health_check=LARGE)
-def test_every_law_holds_whatever_is_replied(random: Any, text: str, stop: str, tool_calls: int, is_damaged: bool) -> None:
+def test_every_law_holds_whatever_is_replied(random: Any, text: str, stop: str, tool_calls: int, state: str) -> None:
     """Conversations that a compaction can do something about, whole and damaged, and replies that no model would give."""
     made = scenario(random, fault="")
     try:
-        made = damaged(random, made) if is_damaged else made
+        made = damaged(random, made) if state == "damaged" else made
     except WireError:
         return  # what cannot be read is not compacted
     assert_lawful(made, Summary(text, stop=stop, tool_calls=tool_calls))

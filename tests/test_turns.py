@@ -312,3 +312,32 @@ def test_blocks_that_nobody_knows_are_of_unknown_origin() -> None:
 
     assert division.kinds[-1] is Kind.OTHER
     assert division.last_person == 2
+
+
+def test_a_response_of_several_items_is_one_step() -> None:
+    """OpenAI Responses writes reasoning, words and calls as messages of their own; no cut falls between them (law L2)."""
+
+    def item(kind: str, **fields: Any) -> dict[str, Any]:
+        return {"type": kind, **fields}
+
+    def function(name: str) -> dict[str, Any]:
+        return item("function_call", call_id=name, name="f", arguments="{}")
+
+    def output(name: str) -> dict[str, Any]:
+        return item("function_call_output", call_id=name, output="x")
+
+    thought = item("reasoning", id="rs_1", summary=[], encrypted_content="E")
+    asked, said = (item("message", role=role, content="x") for role in ("user", "assistant"))
+    first = [asked, thought, function("a"), function("b"), output("a"), output("b"), thought, said]
+    conversation = cl.parse([*first, asked, said, thought, function("c"), output("c"), said], dialect="openai-responses")
+    division = divide(conversation)
+
+    assert [(step.start, step.stop) for step in division.steps] == [(1, 6), (6, 8), (9, 13), (13, 14)]
+    assert (cl.legal_cuts(conversation).turn, cl.legal_cuts(conversation).step) == ((8,), (1, 6, 9, 13))
+    live = divide(cl.parse([asked, thought, function("a"), function("b"), output("b")], dialect="openai-responses"))
+    assert (live.pending, live.dangling) == (((2, 0),), ())
+
+
+def test_an_empty_message_is_nobodys_words() -> None:
+    """The last message that says something is the one that is protected (law L8)."""
+    assert division_of(user("q"), model("a"), user("<system-reminder>x</system-reminder>"), user("")).last_person == 2

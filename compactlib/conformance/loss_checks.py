@@ -199,7 +199,7 @@ def _earlier(record: Record, seen: Evidence, new_texts: list[str]) -> Iterator[F
     texts = [seen.before[at].text for at in gone if not seen.before[at].of_kind("media") and seen.before[at].index not in pinned]
     missed = None
     for text in reversed(texts):
-        if text in quoted and missed is not None and texts.count(text) == 1:
+        if text in quoted and missed is not None and sum(unit.text == text for unit in seen.before) == 1:
             yield from broken("PROMPT-3", f"an older prompt is quoted and a newer one is not: {missed[:60]!r}")
             return
         if text not in quoted:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal
+from typing import Final, Literal
 
 from ..errors import WireError
 from ..model import Json
@@ -25,6 +25,19 @@ __all__ = ["boundaries", "frontier", "seals", "system_untouched", "validity", "w
 
 
 # --- L1 --------------------------------------------------------------------------------------------------------------
+
+_SAME: Final = {
+    **dict.fromkeys(
+        ("A-PAIR-02", "A-PAIR-03", "A-PAIR-04", "A-PAIR-05", "A-ORDER-01", "O-PAIR-02", "O-PAIR-03", "O-PAIR-04"), "misplaced"
+    ),
+    **dict.fromkeys(("A-EMPTY-01", "A-EMPTY-02", "A-EMPTY-03"), "empty"),
+}
+"""
+Rules that name one fault by what stands around it.
+
+A result that came late, twice or out of order is one without a call when that
+call is gone; an empty content is an empty block when it is fused into the head.
+"""
 
 
 def validity(record: Record) -> Iterator[Finding]:
@@ -52,7 +65,8 @@ def _violations(body: Json, dialect: str, mode: Literal["history", "request"]) -
     from ..dialects import parse
     from ..protocol.validator import check
 
-    return [(found.rule, found.index) for found in check(parse(body, dialect=dialect), mode=mode) if found.level != "info"]
+    found = check(parse(body, dialect=dialect), mode=mode)
+    return [(_SAME.get(one.rule, one.rule), one.index) for one in found if one.level != "info"]
 
 
 def _sources(seen: Evidence, index: int | None) -> list[int]:
@@ -75,8 +89,9 @@ def whole_steps(record: Record) -> Iterator[Finding]:
         members = {at for at in range(start, stop) if seen.parts.kinds[at] in ("prompt", "model", "result", "attachment")}
         kept = members & there
         if kept and kept != members:
+            say = unknown if None in seen.parts.kinds[start:stop] else broken  # something else may begin inside it
             lost = ", ".join(str(seen.before[at].index) for at in sorted(members - kept))
-            yield from broken(
+            yield from say(
                 "STEP-1", f"of the step at {seen.before[start].index} the messages {lost} are gone and others are there"
             )
 
