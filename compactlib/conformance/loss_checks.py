@@ -371,7 +371,8 @@ def _false_markers(record: Record, seen: Evidence, originals: list[str]) -> Iter
         for at, block in seen.new:
             if block.kind != "text" or seen.after[at].kind == "reminder":
                 continue
-            quoted = shown(block.text)
+            # marks inside what was kept are escaped, so that nobody believes them (law L25)
+            quoted = shown(block.text.replace("[\\compactlib", "[compactlib").replace("[\\truncated", "[truncated"))
             places += [(f"message {seen.after[at].index} of the output", piece) for piece in quoted or [block.text]]
     for where, piece in places:
         for excerpt in excerpts(piece):
