@@ -40,7 +40,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from .model import Block, Conversation, Media, Opaque, Reasoning, Result, Text
+from .model import Block, Call, Conversation, Media, Opaque, Reasoning, Result, Text
 from .turns import Division, divide
 
 __all__ = ["Choice", "Cuts", "choose", "find_cuts", "legal_cuts", "tail_tokens"]
@@ -133,16 +133,19 @@ def _references(conversation: Conversation) -> list[bool]:
     declared: dict[str, int] = {}
     first_document = last_citation = -1
     for position, message in enumerate(messages):
-        if message.content.__class__ is str:
+        content = message.content
+        if isinstance(content, str):
             continue
-        for block in message.blocks:
+        for block in content:
             if isinstance(block, Result):
-                if block.content.__class__ is tuple:
-                    for name in _tool_names(block.blocks):
+                if isinstance(block.content, tuple):
+                    for name in _tool_names(block.content):
                         declared.setdefault(name, position)
             elif isinstance(block, Text):
                 if block.wire.rest and _cites_by_number(block):
                     last_citation = position
+            elif isinstance(block, Call):
+                pass  # most blocks are of these three kinds
             elif isinstance(block, Media):
                 if block.kind == "document" and first_document < 0:
                     first_document = position
@@ -161,7 +164,7 @@ def _references(conversation: Conversation) -> list[bool]:
                 close(position, used.get(name, position))
     if first_document >= 0:
         close(first_document, last_citation)
-    return [depth > 0 for depth in accumulate(change[:length])]
+    return [depth > 0 for depth in accumulate(change[:length])] if any(change) else [False] * length
 
 
 def is_compaction(block: Opaque) -> bool:

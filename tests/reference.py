@@ -22,15 +22,15 @@ def spans(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
         if kind != "results":
             continue
         for wanted in detail.split(","):
-            passed = False  # whether, going back, we met a model message behind which a person had spoken
-            spoken = False
+            went_on = talked_past = False  # going back: a model message was met; before it, a person's words
             for back in range(at - 1, -1, -1):
                 what, names = pieces[back]
-                if what in ("prompt",):
-                    spoken = True
+                if what == "prompt":
+                    talked_past = went_on
                 if what in ("calls", "text"):
-                    if passed:
+                    if talked_past:
                         break
+                    went_on = True
                     hit = [
                         ordinal
                         for ordinal, name in enumerate(names.split(","))
@@ -40,7 +40,6 @@ def spans(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
                         taken.add((back, hit[0]))
                         found.append((back, at))
                         break
-                    passed = passed or spoken
     return found
 
 

@@ -130,7 +130,7 @@ def test_unknown_names_are_refused() -> None:
         ({"reserve_tokens": 0}, "budget", 8_000),
     ],
 )
-def test_every_size_given_has_its_effect(settings: dict[str, int], field: str, expected: int) -> None:
+def test_every_size_given_has_its_effect(settings: dict[str, Any], field: str, expected: int) -> None:
     """What is accepted is used."""
     assert getattr(sizes(Policy(window_tokens=8_000, **settings), overhead_tokens=0), field) == expected
 

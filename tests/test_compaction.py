@@ -268,8 +268,9 @@ def test_a_pin_that_is_not_there_is_an_error(pin: Any) -> None:
 def test_callbacks_that_fail_refuse_and_change_nothing() -> None:
     """A counter or a reminder that raises or returns nonsense."""
     conversation = long_conversation()
-    for counter in (lambda text: -1, lambda text: 1.5, lambda text: None, lambda text: 1 // 0):
-        policy = cl.Policy(window_tokens=4_000, counter=counter)  # type: ignore[arg-type, return-value]  # the point
+    counters: list[Any] = [lambda text: -1, lambda text: 1.5, lambda text: None, lambda text: 1 // 0]
+    for counter in counters:
+        policy = cl.Policy(window_tokens=4_000, counter=counter)
         outcome = cl.compact(conversation, policy, summarise=answer)
         assert (outcome.reason, outcome.conversation is conversation) == ("callback:counter", True)
     outcome = cl.compact(conversation, POLICY, summarise=answer, reminders=[lambda: 1 // 0])  # type: ignore[list-item, return-value]

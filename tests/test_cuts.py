@@ -32,7 +32,7 @@ def test_the_reference_model_makes_the_same_choice(pieces: list[reference.Piece]
     """Law L3's exact rule, over every limit, by trying every cut."""
     weights = data.draw(st.lists(st.integers(1, 60), min_size=len(pieces), max_size=len(pieces)))
     limit = data.draw(st.integers(0, 400))
-    when = data.draw(st.sampled_from(["when-needed", "never"]))
+    when: Any = data.draw(st.sampled_from(["when-needed", "never"]))
     conversation = cl.parse(build(pieces, "anthropic"), dialect="anthropic")
     division = divide(conversation)
     found = choose(division, find_cuts(conversation, division), weights, limit_tokens=limit, step_cuts=when)

@@ -30,6 +30,7 @@ _MARKER: Final = re.compile(
     r"(?:; ([0-9]+) numbered lines from there follow)?\]"
 )
 _NUMBERED: Final = re.compile(r"[0-9]+(?:: ([^\n]*\n)|~ ([^\n]*)\n)")
+_ESCAPES: Final = re.compile(r"(?<=\[)\\(?=[a-z])|(?<=ref=)\\(?=[0-9a-f])|(?<=ref: )\\(?=[0-9a-f])")
 _CLOSING: Final = "[end of numbered lines]"
 _CONTROLS: Final = re.compile(r"\\+(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|r)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "\\": None})
@@ -92,7 +93,8 @@ class Excerpt:
     A text with a marker in it.
 
     Attributes:
-        heads, tails: the readings of what stands before and after it: a newline beside it may be the marker's own.
+        heads, tails: the readings of what stands before and after it: a newline beside it may be the marker's own,
+            and what looked like a marker may have been escaped (law L25).
         numbered_chars: of the lines from the middle that are shown in it.
         omitted_chars, original_chars, omitted_lines, original_lines: what it claims.
         marker: its own words.
@@ -136,4 +138,10 @@ def excerpts(text: str) -> Iterator[Excerpt]:
             stop += len(_CLOSING) if text.startswith(_CLOSING, stop) else 0
         head, tail = text[:start], text[stop:]
         omitted, original, lost, lines = (int(found[group]) for group in range(1, 5))
-        yield Excerpt((head, head[:-1]), (tail, tail[1:]), numbered, omitted, original, lost, lines, found[0])
+        yield Excerpt(_readings(head, -1), _readings(tail, 1), numbered, omitted, original, lost, lines, found[0])
+
+
+def _readings(text: str, newline: int) -> tuple[str, ...]:
+    """*text* as it is and without escapes, each with and without the newline at its end (-1) or its beginning (1)."""
+    both = (text, _ESCAPES.sub("", text))
+    return (*both, *(one[:-1] if newline < 0 else one[1:] for one in both))

@@ -371,8 +371,7 @@ def _false_markers(record: Record, seen: Evidence, originals: list[str]) -> Iter
         for at, block in seen.new:
             if block.kind != "text" or seen.after[at].kind == "reminder":
                 continue
-            # marks inside what was kept are escaped, so that nobody believes them (law L25)
-            quoted = shown(block.text.replace("[\\compactlib", "[compactlib").replace("[\\truncated", "[truncated"))
+            quoted = shown(block.text)
             places += [(f"message {seen.after[at].index} of the output", piece) for piece in quoted or [block.text]]
     for where, piece in places:
         for excerpt in excerpts(piece):
