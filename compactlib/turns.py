@@ -195,14 +195,21 @@ def divide(conversation: Conversation) -> Division:
             if message.content.__class__ is not str:
                 pairing.calls(position, message)
         elif role == "user" or role == "tool":
-            has_results = has_words = False
-            if message.content.__class__ is not str:
-                has_results, has_words = pairing.answers(position, message)
-            if has_results:
-                append(result)
-                if has_words and not _stated(message):
+            content = message.content
+            if content.__class__ is str:
+                if message.origin is None and content[:1] in PLAIN_STARTS:  # as most prompts
+                    append(prompt)
+                    openers.append(position)
+                    pairing.passed = pairing.is_open
                     person = position
-                continue
+                    continue
+            else:
+                has_results, has_words = pairing.answers(position, message)
+                if has_results:
+                    append(result)
+                    if has_words and not _stated(message):
+                        person = position
+                    continue
             kind, certain = _user_kind(position, message, kinds, messages)
             append(kind)
             if kind is prompt:
@@ -330,7 +337,7 @@ def _user_kind(position: int, message: Message, kinds: list[Kind], messages: tup
         kind = _kind_of(origin)
         return kind, kind not in (Kind.PROMPT, Kind.OTHER)
     if isinstance(content, str):
-        return Kind.PROMPT if content[:1] in PLAIN_STARTS else _words_kind((content,)), False
+        return _words_kind((content,)), False
     return _block_kind(message, position, kinds, messages)
 
 
