@@ -20,7 +20,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Final, TypeAlias
 
 from attrs import evolve, field, frozen
@@ -33,13 +33,16 @@ from .outcomes import Part
 from .protocol.profiles import profile_named
 from .summaries.head import read_earlier, read_summary, user_message, write_earlier
 from .summaries.transcript import argument_text
-from .tokens import Memo
+from .tokens import Memo, block_tokens
 from .turns import Division, Kind, divide, origins
 
 __all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "overhead_tokens", "person_words", "plan", "text_form"]
 
 Pin: TypeAlias = "int | tuple[int, int]"
 """A message of the input by its index on the wire, or one block of it as (message, block)."""
+
+_QUOTE_TOKENS: Final = 8
+"""What it costs to quote a prompt, besides its words."""
 
 _PERSONS: Final = (Origin.HUMAN, Origin.UNKNOWN)
 """Origins whose words are kept like a person's."""
@@ -136,10 +139,8 @@ def plan(
     # The pins that end up in the tail are not repeated in the head, but which
     # they are depends on the cut, and the cut on their size: count them all.
     needed = sum(map(memo.message, (*preamble, *reminded, *(_pin_message([block], form) for _, _, block in pinned))))
-    known = sizes(policy, overhead_tokens=overhead, needed_tokens=needed)
-    choice = choose(division, cuts, weights, limit_tokens=max(known.tail, 0), step_cuts=policy.step_cuts)
-    if choice is None:
-        raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())
+    places = {(at, place) for at, place, _ in pinned}
+    known, choice, owed = _choice(division, cuts, weights, messages, policy, overhead, needed, places, memo)
 
     pinned_tokens = sum(memo.message(_pin_message([block], form)) for _, _, block in pinned)
     if pinned_tokens > known.room // 2:
@@ -154,7 +155,7 @@ def plan(
     pin_messages = (_pin_message(kept_pins, form),) if kept_pins else ()
     prompt = () if choice.prompt is None else (messages[choice.prompt],)
     system = tuple(messages[at] for at in range(cut) if kinds[at] is Kind.SYSTEM)
-    head_tokens = sum(map(memo.message, (*system, *preamble, *opaque, *pin_messages, *reminded)))
+    head_tokens = owed + sum(map(memo.message, (*system, *preamble, *opaque, *pin_messages, *reminded)))
     irreducible = _irreducible(conversation, division, cuts, policy, weights, memo, head_tokens)
     smallest = sum(part.tokens for part in irreducible)
     if known.tail <= 0:
@@ -164,7 +165,6 @@ def plan(
         why = f"the smallest result there could be has {smallest} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
     found = _previous(messages, division, cut, previous)
-    places = {(at, place) for at, place, _ in pinned}
     pinned_at = _wholly_pinned(messages, places)
     replaced = _replaced(messages, division, cut, {choice.prompt, *pinned_at}, preamble, opaque)
     if not replaced:
@@ -176,7 +176,7 @@ def plan(
         why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
     earlier, persons = _persons(
-        division, messages, cut, choice.prompt, places, found[1], policy, max(known.extras - needed, 0), memo
+        division, messages, cut, choice.prompt, places, found[1], policy, max(known.extras - needed, owed), memo
     )
     if division.turns and division.turns[0].start in pinned_at:
         persons = ("", *persons)  # the first prompt stands in the head anyway: it needs no quotation
@@ -196,6 +196,38 @@ def plan(
         persons=persons,
         irreducible=irreducible,
     )
+
+
+def _choice(
+    division: Division,
+    cuts: Cuts,
+    weights: list[int],
+    messages: tuple[Message, ...],
+    policy: Policy,
+    overhead: int,
+    needed: int,
+    pinned: set[tuple[int, int]],
+    memo: Memo,
+) -> tuple[Sizes, Choice, int]:
+    """
+    The sizes, the cut, and the tokens of what has to be quoted after it.
+
+    What persons wrote beside dropped results has to be quoted, whatever the
+    room, and how much that is depends on the cut: so the choice is made again
+    with that much less room, until it has enough.
+    """
+    owed = 0
+    while True:
+        known = sizes(policy, overhead_tokens=overhead, needed_tokens=needed + owed)
+        choice = choose(division, cuts, weights, limit_tokens=max(known.tail, 0), step_cuts=policy.step_cuts)
+        if choice is None:
+            raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())
+        said = _said(division, messages, choice.position, choice.prompt, pinned)
+        must = sum(memo.counter(text) + _QUOTE_TOKENS for text, is_owed, _ in said if is_owed and text)
+        must += sum(block_tokens(block, memo.counter) for _, _, media in said for block in media)
+        if must <= owed or known.tail <= 0:
+            return known, choice, owed
+        owed = must
 
 
 def text_form(conversation: Conversation) -> str:
@@ -389,33 +421,23 @@ def _persons(
 
     The kept *prompt* and *pinned* blocks stay verbatim anyway and are not quoted.
     """
-    texts: list[tuple[str, bool]] = [(text, False) for text in quoted]  # (words, must be quoted)
-    media: tuple[Block, ...] = ()
     everything = list(quoted)
     for at in range(cut):
-        kind = division.kinds[at]
-        last = at == division.last_person
-        if kind not in (Kind.PROMPT, Kind.PROMPT_TEXT, Kind.RESULT, Kind.OTHER) and not last:
-            continue
-        if kind is Kind.RESULT and len(messages[at].blocks) == len(messages[at].results):
-            continue
-        text = person_words(messages[at], kind, verbatim=last)
-        everything += [text] if last else _person_texts(messages[at], kind)
-        if at == prompt:
-            continue
-        free = tuple(block for place, block in enumerate(messages[at].blocks) if (at, place) not in pinned)
-        if len(free) < len(messages[at].blocks):
-            text = person_words(messages[at], kind, verbatim=last, only=free)
-        if last and kind is not Kind.PREAMBLE:
-            media = tuple(block for block in free if isinstance(block, Media))
-        if text:
-            texts.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT)))
+        if _speaks(division, messages, at):
+            last = at == division.last_person
+            everything += (
+                [person_words(messages[at], division.kinds[at], verbatim=True)]
+                if last
+                else _person_texts(messages[at], division.kinds[at])
+            )
     if prompt is None and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
         everything += _person_texts(messages[cut], Kind.PROMPT)
+    said = _said(division, messages, cut, prompt, pinned)
+    media = tuple(block for _, _, held in said for block in held)
     kept: list[str] = []
     fits = policy.retain_prompts
-    for text, must in reversed(texts):
-        cost = memo.counter(text) + 8
+    for text, must in reversed([*((text, False) for text in quoted), *((text, must) for text, must, _ in said if text)]):
+        cost = memo.counter(text) + _QUOTE_TOKENS
         fits = fits and cost <= allowance
         if must or fits:
             kept.append(text)
@@ -424,7 +446,34 @@ def _persons(
     return blocks + media, tuple(everything)
 
 
-def person_words(message: Message, kind: Kind, *, verbatim: bool, only: tuple[Block, ...] | None = None) -> str:
+def _speaks(division: Division, messages: tuple[Message, ...], at: int) -> bool:
+    """Whether a message holds, or could hold, a person's words."""
+    kind = division.kinds[at]
+    if kind is Kind.RESULT:
+        return len(messages[at].blocks) > len(messages[at].results)
+    return kind in (Kind.PROMPT, Kind.PROMPT_TEXT, Kind.OTHER) or at == division.last_person
+
+
+def _said(
+    division: Division, messages: tuple[Message, ...], cut: int, prompt: int | None, pinned: set[tuple[int, int]]
+) -> list[tuple[str, bool, tuple[Block, ...]]]:
+    """What persons said before the cut and stands nowhere else: the words, whether they must be quoted, media that must stay."""
+    said: list[tuple[str, bool, tuple[Block, ...]]] = []
+    for at in range(cut):
+        if at == prompt or not _speaks(division, messages, at):
+            continue
+        kind = division.kinds[at]
+        last = at == division.last_person
+        blocks = messages[at].blocks
+        free = {place for place in range(len(blocks)) if (at, place) not in pinned}
+        text = person_words(messages[at], kind, verbatim=last, only=free)
+        keeps_media = last and kind is not Kind.PREAMBLE
+        media = tuple(blocks[place] for place in sorted(free) if isinstance(blocks[place], Media)) if keeps_media else ()
+        said.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT), media))
+    return said
+
+
+def person_words(message: Message, kind: Kind, *, verbatim: bool, only: Set[int] | None = None) -> str:
     """
     What a person wrote, or could have written, in a message; media as stubs.
 
@@ -432,11 +481,11 @@ def person_words(message: Message, kind: Kind, *, verbatim: bool, only: tuple[Bl
         message: the message.
         kind: what it is.
         verbatim: whether to believe no recognition: every text counts, and media are kept elsewhere.
-        only: the blocks to look at, if not all.
+        only: the places of the blocks to look at, if not of all.
     """
     pieces = []
-    for block, origin in zip(message.blocks, origins(message, kind), strict=True):
-        if isinstance(block, Result) or (only is not None and block not in only):
+    for place, (block, origin) in enumerate(zip(message.blocks, origins(message, kind), strict=True)):
+        if isinstance(block, Result) or (only is not None and place not in only):
             continue
         if isinstance(block, Text) and (verbatim or origin in _PERSONS):
             pieces.append(block.text)

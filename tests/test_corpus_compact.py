@@ -72,7 +72,10 @@ def test_files(shared: Path, folder: str) -> None:
             outcomes[outcome.reason] += 1
             is_session = folder in ("claude_code", "pi")
             if is_session and outcome.before_tokens > cl.sizes(cl.Policy(window_tokens=window), overhead_tokens=0).trigger:
-                assert outcome.reason == "target-met", (path.name, window)
+                # one step that fills the window by itself cannot be cut, and that is said
+                assert outcome.reason in ("target-met", "irreducible"), (path.name, window)
+                if isinstance(outcome, cl.Refused):
+                    assert outcome.irreducible_tokens > outcome.before_tokens * 9 // 10, (path.name, window)
 
     assert len(paths) == FILES[folder]
     assert sum(outcomes.values()) == len(paths) * len(WINDOWS)

@@ -228,9 +228,10 @@ def _place(seen: Evidence, index: int) -> int | None:
 
 
 def _is_copy(block: Block, pinned: Block) -> bool:
+    """Whether *block* is *pinned*, or what a pinned call or result is written as, because it is illegal without its step."""
     if pinned.kind in ("call", "result"):
-        return block.kind == "text" and block.text.startswith("[pinned ") and pinned.text in block.text
-    return block.raw == pinned.raw or (pinned.kind == "text" and block.kind == "text" and block.text == pinned.text)
+        return pinned.text in block.text and (block.kind == pinned.kind or block.text.startswith("[pinned "))
+    return block.raw == pinned.raw or (pinned.kind == block.kind == "text" and block.text == pinned.text)
 
 
 # --- L9 --------------------------------------------------------------------------------------------------------------
