@@ -48,7 +48,8 @@ from .budget import Policy, sizes
 from .errors import PolicyError
 from .model import Conversation, Json, Origin, Text
 from .outcomes import REASONS, AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
-from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, person_words, plan, text_form
+from .persons import person_words
+from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, plan, text_form
 from .protocol.profiles import profile_named
 from .protocol.validator import check
 from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge

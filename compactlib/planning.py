@@ -20,8 +20,8 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
-from typing import Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
@@ -30,22 +30,17 @@ from .cuts import Choice, Cuts, choose, find_cuts, is_compaction, tail_tokens
 from .errors import PolicyError
 from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Result, Text
 from .outcomes import Part
+from .persons import QUOTE_TOKENS, quoted, said_before
 from .protocol.profiles import profile_named
-from .summaries.head import read_earlier, read_summary, user_message, write_earlier
+from .summaries.head import read_earlier, read_summary, user_message
 from .summaries.transcript import argument_text
 from .tokens import Memo, block_tokens
 from .turns import Division, Kind, divide, origins
 
-__all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "overhead_tokens", "person_words", "plan", "text_form"]
+__all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "overhead_tokens", "plan", "text_form"]
 
 Pin: TypeAlias = "int | tuple[int, int]"
 """A message of the input by its index on the wire, or one block of it as (message, block)."""
-
-_QUOTE_TOKENS: Final = 8
-"""What it costs to quote a prompt, besides its words."""
-
-_PERSONS: Final = (Origin.HUMAN, Origin.UNKNOWN)
-"""Origins whose words are kept like a person's."""
 
 Reminder: TypeAlias = "str | Callable[[], str]"
 """A text from live state, or what returns it."""
@@ -175,7 +170,7 @@ def plan(
     if head >= before_tokens - least_gain:
         why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
-    earlier, persons = _persons(
+    earlier, persons = quoted(
         division, messages, cut, choice.prompt, places, found[1], policy, max(known.extras - needed, owed), memo
     )
     if division.turns and division.turns[0].start in pinned_at:
@@ -222,8 +217,8 @@ def _choice(
         choice = choose(division, cuts, weights, limit_tokens=max(known.tail, 0), step_cuts=policy.step_cuts)
         if choice is None:
             raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())
-        said = _said(division, messages, choice.position, choice.prompt, pinned)
-        must = sum(memo.counter(text) + _QUOTE_TOKENS for text, is_owed, _ in said if is_owed and text)
+        said = said_before(division, messages, choice.position, choice.prompt, pinned)
+        must = sum(memo.counter(text) + QUOTE_TOKENS for text, is_owed, _ in said if is_owed and text)
         must += sum(block_tokens(block, memo.counter) for _, _, media in said for block in media)
         if must <= owed or known.tail <= 0:
             return known, choice, owed
@@ -356,7 +351,7 @@ def _irreducible(
 def _previous(messages: tuple[Message, ...], division: Division, cut: int, given: str | None) -> tuple[str, tuple[str, ...]]:
     """The body of the summary that is replaced, and the earlier prompts it had quoted (law L20)."""
     body = given or ""
-    quoted: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
     for at in range(min(cut, division.head_stop)):
         if division.kinds[at] is not Kind.SUMMARY:
             continue
@@ -364,14 +359,14 @@ def _previous(messages: tuple[Message, ...], division: Division, cut: int, given
         head = read_summary(texts[0]) if texts else None
         if head is not None:
             body = given or head.body
-            quoted = tuple(prompt for text in texts[1:] for prompt in read_earlier(text))
+            prompts = tuple(prompt for text in texts[1:] for prompt in read_earlier(text))
             break
     if not body:
         for message in messages[:cut]:
             for block in message.blocks:
                 if isinstance(block, Opaque) and block.kind == "compaction" and isinstance(block.value.get("content"), str):
                     body = block.value["content"]
-    return body, quoted
+    return body, prompts
 
 
 def _replaced(
@@ -403,100 +398,3 @@ def _replaced(
             content = message.content if isinstance(message.content, str) else tuple(block for block, _ in kept)
             replaced.append(evolve(message, content=content, origin=tuple(origin for _, origin in kept)))
     return tuple(replaced)
-
-
-def _persons(
-    division: Division,
-    messages: tuple[Message, ...],
-    cut: int,
-    prompt: int | None,
-    pinned: set[tuple[int, int]],
-    quoted: tuple[str, ...],
-    policy: Policy,
-    allowance: int,
-    memo: Memo,
-) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    """
-    What persons wrote before the cut: the part that is quoted in the head, and all of it for comparison.
-
-    The kept *prompt* and *pinned* blocks stay verbatim anyway and are not quoted.
-    """
-    everything = list(quoted)
-    for at in range(cut):
-        if _speaks(division, messages, at):
-            last = at == division.last_person
-            everything += (
-                [person_words(messages[at], division.kinds[at], verbatim=True)]
-                if last
-                else _person_texts(messages[at], division.kinds[at])
-            )
-    if prompt is None and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
-        everything += _person_texts(messages[cut], Kind.PROMPT)
-    said = _said(division, messages, cut, prompt, pinned)
-    media = tuple(block for _, _, held in said for block in held)
-    kept: list[str] = []
-    fits = policy.retain_prompts
-    for text, must in reversed([*((text, False) for text in quoted), *((text, must) for text, must, _ in said if text)]):
-        cost = memo.counter(text) + _QUOTE_TOKENS
-        fits = fits and cost <= allowance
-        if must or fits:
-            kept.append(text)
-            allowance = max(allowance - cost, 0)
-    blocks: tuple[Block, ...] = (Text(write_earlier(kept[::-1])),) if kept else ()
-    return blocks + media, tuple(everything)
-
-
-def _speaks(division: Division, messages: tuple[Message, ...], at: int) -> bool:
-    """Whether a message holds, or could hold, a person's words."""
-    kind = division.kinds[at]
-    if kind is Kind.RESULT:
-        return len(messages[at].blocks) > len(messages[at].results)
-    return kind in (Kind.PROMPT, Kind.PROMPT_TEXT, Kind.OTHER) or at == division.last_person
-
-
-def _said(
-    division: Division, messages: tuple[Message, ...], cut: int, prompt: int | None, pinned: set[tuple[int, int]]
-) -> list[tuple[str, bool, tuple[Block, ...]]]:
-    """What persons said before the cut and stands nowhere else: the words, whether they must be quoted, media that must stay."""
-    said: list[tuple[str, bool, tuple[Block, ...]]] = []
-    for at in range(cut):
-        if at == prompt or not _speaks(division, messages, at):
-            continue
-        kind = division.kinds[at]
-        last = at == division.last_person
-        blocks = messages[at].blocks
-        free = {place for place in range(len(blocks)) if (at, place) not in pinned}
-        text = person_words(messages[at], kind, verbatim=last, only=free)
-        keeps_media = last and kind is not Kind.PREAMBLE
-        media = tuple(blocks[place] for place in sorted(free) if isinstance(blocks[place], Media)) if keeps_media else ()
-        said.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT), media))
-    return said
-
-
-def person_words(message: Message, kind: Kind, *, verbatim: bool, only: Set[int] | None = None) -> str:
-    """
-    What a person wrote, or could have written, in a message; media as stubs.
-
-    Args:
-        message: the message.
-        kind: what it is.
-        verbatim: whether to believe no recognition: every text counts, and media are kept elsewhere.
-        only: the places of the blocks to look at, if not of all.
-    """
-    pieces = []
-    for place, (block, origin) in enumerate(zip(message.blocks, origins(message, kind), strict=True)):
-        if isinstance(block, Result) or (only is not None and place not in only):
-            continue
-        if isinstance(block, Text) and (verbatim or origin in _PERSONS):
-            pieces.append(block.text)
-        elif isinstance(block, Media) and not verbatim and origin in _PERSONS:
-            pieces.append(f"[{block.kind} not kept]")
-    return "\n".join(pieces)
-
-
-def _person_texts(message: Message, kind: Kind) -> list[str]:
-    """The texts that a person wrote, or could have written, each by itself."""
-    where = origins(message, kind)
-    return [
-        block.text for block, origin in zip(message.blocks, where, strict=True) if isinstance(block, Text) and origin in _PERSONS
-    ]

@@ -22,6 +22,8 @@ from compactlib.conformance.running import observe
 from compactlib.model import Conversation, Origin
 
 WINDOWS = (8_000, 16_000, 32_000, 64_000, 128_000, 200_000, 1_000_000)
+LONG_MESSAGES = 100
+"""A session of more messages has room for a cut at every window."""
 FILES = {"claude_code": 6, "pi": 1, "anthropic_requests": 10, "openai_chat_requests": 10}
 RECORDED = {"anthropic": 144, "anthropic-more": 172, "openai-chat": 126, "openai-chat-more": 493}
 KINDS: dict[Origin, Kind] = {
@@ -68,7 +70,8 @@ def test_files(shared: Path, folder: str) -> None:
     paths = sorted((shared / "corpus" / folder).iterdir())
     outcomes: Counter[str] = Counter()
     for path in paths:
-        for window, outcome in compacted(path.name, cl.load(path)):
+        conversation = cl.load(path)
+        for window, outcome in compacted(path.name, conversation):
             outcomes[outcome.reason] += 1
             is_session = folder in ("claude_code", "pi")
             if is_session and outcome.before_tokens > cl.sizes(cl.Policy(window_tokens=window), overhead_tokens=0).trigger:

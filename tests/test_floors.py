@@ -38,6 +38,7 @@ FLOORS: Final = (
     ("clearing",),
     ("summaries",),
     ("outcomes",),
+    ("persons",),
     ("planning",),
     ("compaction",),
     ("cascade",),

@@ -68,6 +68,7 @@ def _could_be_smaller(record: Record, after: int, target: int) -> Iterator[Findi
     if stated is not None and stated < smallest + _SMALLEST_SUMMARY_TOKENS:
         yield from broken("SIZE-3", f"{stated} tokens are said to be irreducible; the smallest tail alone has {smallest}")
     last = last_words(seen)
-    has_to_be_quoted = words_beside_results(seen) or (last is not None and last not in seen.kept)
+    protected = last is not None and last not in seen.kept  # perhaps a person's last words, or picture
+    has_to_be_quoted = protected or words_beside_results(seen) or any(block.kind == "media" for _, block in seen.new)
     if limit is not None and smallest <= limit and not has_to_be_quoted:
         yield from broken("SIZE-2", f"{after} tokens are above the target of {target}, though a tail fits the {limit} allowed")

@@ -1,0 +1,132 @@
+"""
+What persons said before a cut, and what of it is quoted in the head.
+
+What this is
+    `said_before` finds the words (and the media that could be a person's
+    last), `quoted` chooses what stands in the head and writes it.
+
+Rules it obeys
+    * Law L8.  Words typed beside results, and the last message that could be a
+      person's, are quoted whatever the room; earlier prompts newest first,
+      while they fit.  Nothing that stands verbatim elsewhere (the kept prompt,
+      pins) is quoted again.
+
+What is not here
+    How the quotation looks (`summaries.head`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Final
+
+from .budget import Policy
+from .model import Block, Media, Message, Origin, Result, Text
+from .summaries.head import write_earlier
+from .tokens import Memo
+from .turns import Division, Kind, origins
+
+__all__ = ["QUOTE_TOKENS", "person_words", "quoted", "said_before"]
+
+QUOTE_TOKENS: Final = 8
+"""What it costs to quote a prompt, besides its words."""
+
+_PERSONS: Final = (Origin.HUMAN, Origin.UNKNOWN)
+"""Origins whose words are kept like a person's."""
+
+
+def quoted(
+    division: Division,
+    messages: tuple[Message, ...],
+    cut: int,
+    prompt: int | None,
+    pinned: set[tuple[int, int]],
+    quoted: tuple[str, ...],
+    policy: Policy,
+    allowance: int,
+    memo: Memo,
+) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+    """
+    What persons wrote before the cut: the part that is quoted in the head, and all of it for comparison.
+
+    The kept *prompt* and *pinned* blocks stay verbatim anyway and are not quoted.
+    """
+    everything = list(quoted)
+    for at in range(cut):
+        if _speaks(division, messages, at):
+            last = at == division.last_person
+            everything += (
+                [person_words(messages[at], division.kinds[at], verbatim=True)]
+                if last
+                else _person_texts(messages[at], division.kinds[at])
+            )
+    if prompt is None and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
+        everything += _person_texts(messages[cut], Kind.PROMPT)
+    said = said_before(division, messages, cut, prompt, pinned)
+    media = tuple(block for _, _, held in said for block in held)
+    kept: list[str] = []
+    fits = policy.retain_prompts
+    for text, must in reversed([*((text, False) for text in quoted), *((text, must) for text, must, _ in said if text)]):
+        cost = memo.counter(text) + QUOTE_TOKENS
+        fits = fits and cost <= allowance
+        if must or fits:
+            kept.append(text)
+            allowance = max(allowance - cost, 0)
+    blocks: tuple[Block, ...] = (Text(write_earlier(kept[::-1])),) if kept else ()
+    return blocks + media, tuple(everything)
+
+
+def _speaks(division: Division, messages: tuple[Message, ...], at: int) -> bool:
+    """Whether a message holds, or could hold, a person's words."""
+    kind = division.kinds[at]
+    if kind is Kind.RESULT:
+        return len(messages[at].blocks) > len(messages[at].results)
+    return kind in (Kind.PROMPT, Kind.PROMPT_TEXT, Kind.OTHER) or at == division.last_person
+
+
+def said_before(
+    division: Division, messages: tuple[Message, ...], cut: int, prompt: int | None, pinned: set[tuple[int, int]]
+) -> list[tuple[str, bool, tuple[Block, ...]]]:
+    """What persons said before the cut and stands nowhere else: the words, whether they must be quoted, media that must stay."""
+    said: list[tuple[str, bool, tuple[Block, ...]]] = []
+    for at in range(cut):
+        if at == prompt or not _speaks(division, messages, at):
+            continue
+        kind = division.kinds[at]
+        last = at == division.last_person
+        blocks = messages[at].blocks
+        free = {place for place in range(len(blocks)) if (at, place) not in pinned}
+        text = person_words(messages[at], kind, verbatim=last, only=free)
+        keeps_media = last and kind is not Kind.PREAMBLE
+        media = tuple(blocks[place] for place in sorted(free) if isinstance(blocks[place], Media)) if keeps_media else ()
+        said.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT), media))
+    return said
+
+
+def person_words(message: Message, kind: Kind, *, verbatim: bool, only: Set[int] | None = None) -> str:
+    """
+    What a person wrote, or could have written, in a message; media as stubs.
+
+    Args:
+        message: the message.
+        kind: what it is.
+        verbatim: whether to believe no recognition: every text counts, and media are kept elsewhere.
+        only: the places of the blocks to look at, if not of all.
+    """
+    pieces = []
+    for place, (block, origin) in enumerate(zip(message.blocks, origins(message, kind), strict=True)):
+        if isinstance(block, Result) or (only is not None and place not in only):
+            continue
+        if isinstance(block, Text) and (verbatim or origin in _PERSONS):
+            pieces.append(block.text)
+        elif isinstance(block, Media) and not verbatim and origin in _PERSONS:
+            pieces.append(f"[{block.kind} not kept]")
+    return "\n".join(pieces)
+
+
+def _person_texts(message: Message, kind: Kind) -> list[str]:
+    """The texts that a person wrote, or could have written, each by itself."""
+    where = origins(message, kind)
+    return [
+        block.text for block, origin in zip(message.blocks, where, strict=True) if isinstance(block, Text) and origin in _PERSONS
+    ]
