@@ -215,7 +215,7 @@ def divide(conversation: Conversation) -> Division:
             if kind is prompt:
                 openers.append(position)
                 pairing.passed = pairing.is_open
-            if message.content and not certain:
+            if not certain and (content.strip() if isinstance(content, str) else content):
                 person = position
         else:
             append(Kind.OTHER if role == "other" else Kind.SYSTEM)

@@ -340,4 +340,4 @@ def test_a_response_of_several_items_is_one_step() -> None:
 
 def test_an_empty_message_is_nobodys_words() -> None:
     """The last message that says something is the one that is protected (law L8)."""
-    assert division_of(user("q"), model("a"), user("<system-reminder>x</system-reminder>"), user("")).last_person == 2
+    assert division_of(user("q"), model("a"), user("<system-reminder>x</system-reminder>"), user(" ")).last_person == 2
