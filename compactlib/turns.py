@@ -215,7 +215,7 @@ def divide(conversation: Conversation) -> Division:
             if kind is prompt:
                 openers.append(position)
                 pairing.passed = pairing.is_open
-            if not certain and (content.strip() if isinstance(content, str) else content):
+            if not certain and _says_something(message):
                 person = position
         else:
             append(Kind.OTHER if role == "other" else Kind.SYSTEM)
@@ -229,6 +229,11 @@ def divide(conversation: Conversation) -> Division:
         elif kinds[position] is prompt:
             kinds[position] = Kind.PROMPT_TEXT
     return _assemble(messages, kinds, starts, pairing, person, itemised=itemised)
+
+
+def _says_something(message: Message) -> bool:
+    """Whether a message holds anything but white space."""
+    return any(not isinstance(block, Text) or block.text.strip() for block in message.blocks)
 
 
 def _is_compacted(message: Message) -> bool:

@@ -11,10 +11,9 @@ Rules it obeys
 
 How it works
     The tail is what both bodies have in common at their end, back to the cut
-    if the compactor names it.  What stands
-    before it in the output is told by kind (summary, pin, reminder) or else
-    looked up among the messages of the input, from the end.  What is left is
-    new, and is looked at block by block.
+    if the compactor names it.  What stands before it in the output is told by
+    kind (summary, pin, reminder) or else looked up among the messages of the
+    input, from the end.  What is left is new, and is looked at block by block.
 
 What is not here
     Whether any of it is right (`checks`).
@@ -31,7 +30,7 @@ from .dividing import Parts, divide
 from .record import Exchange, Record
 from .units import Block, Summary, Unit, read, read_summary
 
-__all__ = ["Evidence", "evidence"]
+__all__ = ["Evidence", "evidence", "last_replies"]
 
 
 @frozen
@@ -75,10 +74,6 @@ class Evidence:
     def body(self) -> str:
         """The sections of the new summary, without its header if that is ours."""
         return self.summary if self.read is None else self.read.body
-
-    def position(self, index: int) -> int:
-        """The last unit of the input with this index on the wire."""
-        return max((at for at, unit in enumerate(self.before) if unit.index == index), default=len(self.before))
 
 
 @lru_cache(maxsize=4)

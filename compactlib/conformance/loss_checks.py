@@ -336,6 +336,7 @@ def markers_true(record: Record) -> Iterator[Finding]:
             yield from broken("MARK-2", f"of {len(text)} characters of message {index} a part was shown as if it were all")
 
 
+_MARKER: Final = "[truncated v1: omitted "
 _STUBS: Final = {"document": "document", "input_audio": "audio", "file": "file", "video_url": "video"}
 
 
@@ -366,7 +367,7 @@ def _false_markers(record: Record, seen: Evidence, originals: list[str]) -> Iter
         (f"part {exchange.part} of what was shown", piece)
         for exchange in record.exchanges or ()
         for piece in shown(exchange.text)
-        if folded(piece) not in folded(exchange.previous) and folded(piece) not in folded(exchange.context)
+        if _MARKER in piece and folded(piece) not in folded(exchange.previous) + "\n" + folded(exchange.context)
     ]
     if record.outcome == "compacted":
         for at, block in seen.new:

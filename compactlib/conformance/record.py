@@ -108,7 +108,7 @@ class Record:
         dangling: how many dangling calls it says it dropped.
         kinds, made_kinds: what the messages of *before* and *after* are, by index.
         kinds_told: whether the compactor was told the kinds, too.
-        sizes, made_sizes: their tokens, those of a fused head taken apart.
+        sizes: tokens of the messages of *before*, those of a fused head taken apart.
         before_tokens, after_tokens: whole requests, measured, not as claimed.
         summary_tokens: size of the summary's text, measured.
         pins: (message, block) of *before* that were to survive.
@@ -142,7 +142,6 @@ class Record:
     made_kinds: tuple[Origin | None, ...] | None = None
     kinds_told: bool = True
     sizes: tuple[int, ...] | None = None
-    made_sizes: tuple[int, ...] | None = None
     before_tokens: int | None = None
     after_tokens: int | None = None
     summary_tokens: int | None = None

@@ -131,7 +131,6 @@ def _with_result(record: Record, outcome: Compacted, conversation: Conversation,
     summary = evidence(record).summary
     return evolve(
         record,
-        made_sizes=tuple(map(memo.message, parsed.messages)),
         after_tokens=memo.request(parsed),
         summary_tokens=memo.counter(summary) if summary else None,
     )

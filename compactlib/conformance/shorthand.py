@@ -111,7 +111,6 @@ def expand_record(body: Mapping[str, Any]) -> Record:
         "kinds": kinds,
         "made_kinds": made_kinds,
         "sizes": sizes,
-        "made_sizes": made_sizes,
         "before_tokens": overhead + sum(sizes),
         "after_tokens": overhead + sum(made_sizes),
         "limits": Limits(
