@@ -13,6 +13,10 @@ Rules it obeys
       type ``<system-reminder>`` as well.
     * Each function costs at most linear time, whatever the text.
 
+How it works
+    Exact texts, beginnings and element names, compared in lower case; a text
+    is taken apart element by element until nothing or something else is left.
+
 What is not here
     What a message is in its place (`turns`).
 """

@@ -1,5 +1,15 @@
 """
-Writing a file so that nobody ever sees half of it, and never over what was read.
+Writing what a command made.
+
+What this is
+    The two functions behind every ``--out``.
+
+Rules it obeys
+    * Nobody ever sees half a file: it is written aside, synced and renamed.
+    * The file that was read is never written over.
+
+What is not here
+    What is written, and printing (`printing`).
 """
 
 from __future__ import annotations
