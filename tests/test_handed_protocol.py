@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from compactlib.dialects import parse
+from compactlib.dialects import messages_key, parse
 from compactlib.protocol.validator import Violation, check
 
 DIALECTS = ("anthropic", "openai-chat")
@@ -38,7 +38,7 @@ def judged(messages: Any, dialect: str, request: dict[str, Any] | None, profile:
     original = {int(index): blocks for index, blocks in facts.pop("original", {}).items()}
     prompt, window = facts.pop("prompt_tokens", None), facts.pop("max_tokens_ctx", None)
     profile = facts.pop("profile", profile)
-    body = messages if request is None else {**facts, "messages": messages}
+    body = messages if request is None else {**facts, messages_key(dialect): messages}
     conversation = parse(body, dialect=dialect)
     return check(conversation, profile=profile, original=original, prompt_tokens=prompt, window_tokens=window)
 

@@ -34,8 +34,6 @@ def filled(text: str) -> str:
 def test_every_rule_of_the_two_dialects_is_there() -> None:
     """Two families, each rule filed under its own id."""
     assert (len(rules_of("anthropic")), len(rules_of("openai-chat"))) == (49, 16)
-    assert list(RULES) == [rule.id for rule in (*rules_of("anthropic"), *rules_of("openai-chat"))]
-    assert rules_of("gemini") == ()
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)

@@ -27,13 +27,14 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
-__all__ = ["LETTERS", "Mode", "build", "grammar", "legal_words", "words"]
+__all__ = ["ARGUMENTS", "LETTERS", "MAKERS", "PICTURE", "Maker", "Mode", "build", "grammar", "legal_words", "words"]
 
 LETTERS = "ptcdanri"
 Mode: TypeAlias = Literal["request", "history"]
-_PICTURE = "iVBORw0KGgo="
+PICTURE = "iVBORw0KGgo="
+ARGUMENTS = {"path": "a.txt"}
 
 
 def words(max_length: int) -> Iterator[str]:
@@ -97,6 +98,7 @@ def legal_words(max_length: int, *, dialect: str = "anthropic", mode: Mode = "re
 
 def build(word: str, dialect: str = "anthropic") -> list[dict[str, Any]]:
     """The messages of *word* in *dialect*, ready for `compactlib.parse`; one message a letter."""
+    maker = MAKERS[dialect]
     waiting: list[str] = []
     answered = ""
     made = 0
@@ -106,41 +108,76 @@ def build(word: str, dialect: str = "anthropic") -> list[dict[str, Any]]:
             ids = [f"call_{made + n}" for n in range(2 if letter == "d" else 1)]
             made += len(ids)
             waiting += ids
-            messages.append(_calls(ids, dialect))
+            messages.append(maker.calls(ids))
         elif letter in "anr":
             key = f"stray_{place}"
             if letter == "r" and answered:
                 key = answered
             elif letter != "r" and waiting:
                 key = answered = waiting.pop(0 if letter == "a" else -1)
-            messages.append(_result(key, f"output {place}", dialect, beside=f"words {place}" if letter == "n" else ""))
+            messages.append(maker.result(key, f"output {place}", f"words {place}" if letter == "n" else ""))
         elif letter == "i":
-            messages.append(_picture(dialect))
+            messages.append(maker.picture())
         else:
-            messages.append({"role": "user" if letter == "p" else "assistant", "content": f"words {place}"})
+            messages.append(maker.words("user" if letter == "p" else "assistant", f"words {place}"))
     return messages
 
 
-def _calls(ids: list[str], dialect: str) -> dict[str, Any]:
-    arguments = {"path": "a.txt"}
-    if dialect == "anthropic":
-        blocks = [{"type": "tool_use", "id": key, "name": "read", "input": arguments} for key in ids]
+class Anthropic:
+    """Messages of dialect anthropic."""
+
+    def words(self, role: str, text: str) -> dict[str, Any]:
+        return {"role": role, "content": text}
+
+    def calls(self, ids: list[str]) -> dict[str, Any]:
+        blocks = [{"type": "tool_use", "id": key, "name": "read", "input": ARGUMENTS} for key in ids]
         return {"role": "assistant", "content": blocks}
-    calls = [{"id": key, "type": "function", "function": {"name": "read", "arguments": json.dumps(arguments)}} for key in ids]
-    return {"role": "assistant", "content": None, "tool_calls": calls}
 
-
-def _result(key: str, text: str, dialect: str, *, beside: str = "") -> dict[str, Any]:
-    if dialect == "anthropic":
+    def result(self, key: str, text: str, beside: str) -> dict[str, Any]:
         words = [{"type": "text", "text": beside}] if beside else []
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": key, "content": text}, *words]}
-    return {"role": "tool", "tool_call_id": key, "content": text}
 
-
-def _picture(dialect: str) -> dict[str, Any]:
-    if dialect == "anthropic":
-        source = {"type": "base64", "media_type": "image/png", "data": _PICTURE}
+    def picture(self) -> dict[str, Any]:
+        source = {"type": "base64", "media_type": "image/png", "data": PICTURE}
         return {"role": "user", "content": [{"type": "image", "source": source}]}
-    marker = {"type": "text", "text": "Attached image(s) from tool result:"}
-    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PICTURE}"}}
-    return {"role": "user", "content": [marker, picture]}
+
+
+class OpenAIChat:
+    """Messages of dialect openai-chat."""
+
+    def words(self, role: str, text: str) -> dict[str, Any]:
+        return {"role": role, "content": text}
+
+    def calls(self, ids: list[str]) -> dict[str, Any]:
+        arguments = json.dumps(ARGUMENTS)
+        calls = [{"id": key, "type": "function", "function": {"name": "read", "arguments": arguments}} for key in ids]
+        return {"role": "assistant", "content": None, "tool_calls": calls}
+
+    def result(self, key: str, text: str, beside: str) -> dict[str, Any]:
+        del beside  # a tool message holds no one's words
+        return {"role": "tool", "tool_call_id": key, "content": text}
+
+    def picture(self) -> dict[str, Any]:
+        marker = {"type": "text", "text": "Attached image(s) from tool result:"}
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}}
+        return {"role": "user", "content": [marker, picture]}
+
+
+class Maker(Protocol):
+    """Writes the messages of one dialect."""
+
+    def words(self, role: str, text: str) -> dict[str, Any]:
+        """Words of ``user`` or ``assistant``."""
+
+    def calls(self, ids: list[str]) -> dict[str, Any]:
+        """The model calls, once for each id."""
+
+    def result(self, key: str, text: str, beside: str) -> dict[str, Any]:
+        """A result, and where the dialect can, words *beside* it."""
+
+    def picture(self) -> dict[str, Any]:
+        """A tool's picture, as a user message."""
+
+
+MAKERS: dict[str, Maker] = {"anthropic": Anthropic(), "openai-chat": OpenAIChat()}
+"""How a dialect's messages are written.  Whoever adds a dialect adds its line."""

@@ -3,9 +3,8 @@ Wire shapes <-> the model: `parse` and `render`.
 
 What this is
     The front door of the dialects.  Each dialect is a module, loaded by name
-    when it is asked for: the key of its messages (`MESSAGES`) and four
-    functions (`parse_messages`, `parse_system`, `parse_tools`,
-    `render_message`).
+    when it is asked for: four functions (`parse_messages`, `parse_system`,
+    `parse_tools`, `render_message`).  The key of its messages is in its profile.
 
 Rules it obeys
     * ``render(parse(x)) == x`` for every body of the right shape, key order
@@ -65,8 +64,8 @@ def messages_key(dialect: str) -> str:
     >>> messages_key("anthropic"), messages_key("openai-responses"), messages_key("gemini")
     ('messages', 'input', 'contents')
     """
-    key: str = _module(dialect).MESSAGES
-    return key
+    _module(dialect)
+    return PROFILES[dialect].messages_key
 
 
 def parse(body: Any, *, dialect: str, origins: Mapping[int, Origin] | None = None) -> Conversation:
@@ -109,7 +108,7 @@ def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Or
         kind = "dict"
     elif isinstance(body, list):
         kind = "list"
-    place: str = module.MESSAGES
+    place = PROFILES[dialect].messages_key
     raw = body.get(place) if isinstance(body, dict) else body
     is_lone = isinstance(raw, str) and isinstance(body, dict) and hasattr(module, "parse_lone")
     if not isinstance(raw, list) and not is_lone:
@@ -131,9 +130,7 @@ def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Or
         system = module.parse_system(copied)
         tools = module.parse_tools(copied)
         fields = tuple(copied.items())
-    # a dialect that has no profile yet says itself how its head is written
-    profile = PROFILES.get(dialect)
-    found, fused = recognise(messages, fuse=module.FUSE if profile is None else profile.fuse)
+    found, fused = recognise(messages, fuse=PROFILES[dialect].fuse)
     envelope = Envelope(kind, fields)  # type: ignore[arg-type]  # one of four names, see above
     return Conversation(dialect, found, system, tools, envelope, fused)
 

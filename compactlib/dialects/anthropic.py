@@ -31,10 +31,9 @@ from ..errors import WireError
 from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, Wire, shapes
 from .shapes import ShapeError, Take, blocks_of, kind_of, objects_of, shape_of, string, write
 
-__all__ = ["MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+__all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
 
 NAME: Final = "anthropic"
-MESSAGES: Final = "messages"
 
 _ROLES: Final[dict[str, tuple[Role, dict[tuple[str, ...], Wire]]]] = {
     "user": ("user", shapes("user")),

@@ -35,11 +35,9 @@ from ..errors import WireError
 from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes, wire
 from .shapes import ShapeError, Take, blocks_of, is_spelled, kind_of, objects_of, shape_of, spell, string, write
 
-__all__ = ["FUSE", "MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+__all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
 
 NAME: Final = "bedrock"
-MESSAGES: Final = "messages"
-FUSE: Final = "yes"
 
 _ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model"}
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})

@@ -52,11 +52,9 @@ from .shapes import (
     write_nested,
 )
 
-__all__ = ["FUSE", "MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+__all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
 
 NAME: Final = "gemini"
-MESSAGES: Final = "contents"
-FUSE: Final = "yes"
 
 _ROLES: Final[dict[str, Role]] = {"": "user", "user": "user", "model": "model", "function": "tool"}
 _MESSAGE_KEYS: Final = frozenset({"role", "parts"})

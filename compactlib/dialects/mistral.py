@@ -28,11 +28,9 @@ from ..model import Block, Json, Message, Reasoning
 from .openai_chat import parse_part, parse_system, parse_tools, read_media, read_messages, render_message
 from .shapes import ShapeError, Take, kind_of, shape_of
 
-__all__ = ["FUSE", "MESSAGES", "NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
+__all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
 
 NAME: Final = "mistral"
-MESSAGES: Final = "messages"
-FUSE: Final = "no"
 
 _MEDIA: Final = {"document_url": "document", "audio_url": "audio"}
 _TYPE: Final = frozenset({"type"})

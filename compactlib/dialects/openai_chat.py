@@ -36,7 +36,6 @@ from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result
 from .shapes import ShapeError, Take, address, kind_of, objects_of, shape_of, shape_of_nested, string, write, write_nested
 
 __all__ = [
-    "MESSAGES",
     "NAME",
     "ReadPart",
     "parse_messages",
@@ -49,7 +48,6 @@ __all__ = [
 ]
 
 NAME: Final = "openai-chat"
-MESSAGES: Final = "messages"
 
 ReadPart: TypeAlias = Callable[[Json, Take], Block]
 """Reads one part of a content; dialects like this one bring their own."""

@@ -52,8 +52,6 @@ from .shapes import (
 )
 
 __all__ = [
-    "FUSE",
-    "MESSAGES",
     "NAME",
     "parse_lone",
     "parse_messages",
@@ -63,8 +61,6 @@ __all__ = [
 ]
 
 NAME: Final = "openai-responses"
-MESSAGES: Final = "input"
-FUSE: Final = "no"
 
 _ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model", "system": "system", "developer": "developer"}
 _CALLS: Final = {  # type -> the keys of the id and of the arguments, the name of the tool if it has no key

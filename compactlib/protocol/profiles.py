@@ -67,6 +67,7 @@ class Profile:
         roles: the words for instructions that it knows, in any case.
         system_first: whether instructions stand at the beginning only.
         string_only: whether the model's content is a string and never a list.
+        messages_key: the key of the messages in a body.
         marks_limit: how many cache marks a request may hold.
         media_limit: how many pictures and document pages.
         messages_limit: how many messages.
@@ -86,6 +87,7 @@ class Profile:
     roles: frozenset[str] = frozenset({"system"})
     system_first: bool = False
     string_only: bool = False
+    messages_key: str = "messages"
     marks_limit: int | None = None
     media_limit: int | None = None
     messages_limit: int | None = None
@@ -142,6 +144,50 @@ _OPENAI_CHAT: Final = Profile(
     roles=frozenset({"system", "developer"}),
 )
 
+_OPENAI_RESPONSES: Final = Profile(
+    name="openai-responses",
+    dialect="openai-responses",
+    neighbours=Neighbours.SEPARATE,
+    scope="message",
+    results="tool",
+    fuse="no",
+    breaches={},
+    route="own",
+    roles=frozenset({"system", "developer"}),
+    messages_key="input",
+)
+
+_GEMINI: Final = Profile(
+    name="gemini",
+    dialect="gemini",
+    neighbours=Neighbours.JOINED,
+    scope="message",
+    results="user",
+    fuse="yes",
+    breaches={},
+    messages_key="contents",
+)
+
+_BEDROCK: Final = Profile(
+    name="bedrock",
+    dialect="bedrock",
+    neighbours=Neighbours.JOINED,
+    scope="message",
+    results="user",
+    fuse="yes",
+    breaches={},
+)
+
+_MISTRAL: Final = Profile(
+    name="mistral",
+    dialect="mistral",
+    neighbours=Neighbours.SEPARATE,
+    scope="message",
+    results="tool",
+    fuse="no",
+    breaches={},
+)
+
 _STRICT: Final = {Breach.START: ("A-START-01", "strict"), Breach.ADJACENT: ("A-ALT-01", "strict")}
 
 PROFILES: Final[Mapping[str, Profile]] = {
@@ -158,6 +204,10 @@ PROFILES: Final[Mapping[str, Profile]] = {
         evolve(_OPENAI_CHAT, name="no-developer-role", route="compatible", roles=frozenset({"system"})),
         evolve(_OPENAI_CHAT, name="no-system-role", roles=frozenset({"developer"})),
         evolve(_OPENAI_CHAT, name="system-first", route="compatible", system_first=True),
+        _OPENAI_RESPONSES,
+        _GEMINI,
+        _BEDROCK,
+        _MISTRAL,
     )
 }
 """Every profile by its name; the profile of a dialect has the dialect's name."""

@@ -42,6 +42,7 @@ What is not here
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -58,16 +59,20 @@ __all__ = ["Mode", "Validator", "Violation", "check"]
 _NOTHING: Final[Mapping[int, Json]] = MappingProxyType({})
 
 
+_READERS: Final[Mapping[str, tuple[str, str]]] = {
+    "anthropic": ("anthropic", "AnthropicReader"),
+    "openai-chat": ("openai_chat", "OpenAIChatReader"),
+}
+"""The module and the class that read each dialect; loaded when it is asked for."""
+
+
 def _reader(dialect: str) -> Callable[[Profile, Around], Reader]:
-    if dialect == "anthropic":
-        from .anthropic import AnthropicReader
-
-        return AnthropicReader
-    if dialect == "openai-chat":
-        from .openai_chat import OpenAIChatReader
-
-        return OpenAIChatReader
-    raise PolicyError("dialect", f"{dialect!r} can be read and written, and not yet be judged")
+    known = _READERS.get(dialect)
+    if known is None:
+        raise PolicyError("dialect", f"{dialect!r} can be read and written, and not yet be judged")
+    module, name = known
+    make: Callable[[Profile, Around], Reader] = getattr(importlib.import_module(f".{module}", __package__), name)
+    return make
 
 
 class Validator:
@@ -117,7 +122,7 @@ class Validator:
         self.profile: Final = profile_named(profile or conversation.dialect) if not isinstance(profile, Profile) else profile
         if self.profile.dialect != conversation.dialect:
             raise PolicyError("profile", f"{self.profile.name!r} is for {self.profile.dialect}, not for {conversation.dialect}")
-        root = "" if conversation.envelope.fields is None else "/messages"
+        root = "" if conversation.envelope.fields is None else f"/{self.profile.messages_key}"
         self._mode: Final = mode
         self._reader: Final = make(self.profile, Around(conversation, original, prompt_tokens, window_tokens, root))
 
