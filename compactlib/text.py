@@ -57,6 +57,7 @@ __all__ = [
     "head_of_lines",
     "quote_lines",
     "segmenter",
+    "shortened",
     "tail_of_lines",
 ]
 
@@ -400,3 +401,18 @@ def quote_lines(text: str) -> str:
     """
     text = _dangerous(to_terminal=False).sub(_visible, text).replace("\r\n", "\n")
     return "> " + text.replace("\n", "\n> ")
+
+
+def shortened(text: str, *, limit_chars: int = 300) -> str:
+    """
+    At most *limit_chars* from the front, cut between words; ``""`` if there is no such place.
+
+    >>> shortened("short"), len(shortened("word " * 100))
+    ('short', 299)
+    """
+    if len(text) <= limit_chars:
+        return text.strip()
+    at = limit_chars
+    while at and text[at].isalnum() and text[at] < "\u2e80":
+        at -= 1
+    return text[:at].strip()

@@ -32,7 +32,7 @@ FLOORS: Final = (
     ("protocol",),
     ("budget",),
     ("cuts",),
-    ("jsontext", "markers", "signals"),
+    ("deeds", "jsontext", "markers", "signals"),
     ("truncation",),
     ("store",),
     ("clearing",),

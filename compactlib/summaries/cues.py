@@ -1,10 +1,10 @@
 """
-The words and tool names by which the extractive summariser goes.
+The words by which the extractive summariser goes.
 
 What this is
     Tables, and the few functions that read them: what a sentence is about
-    (`cues`), where sentences begin and end (`sentences`), what a call did
-    (`deed`), and which line of an output decides (`decisive_line`).
+    (`cues`), where sentences begin and end (`sentences`), and which line of an
+    output decides (`decisive_line`).
 
 Rules it obeys
     Every string that comes out is a slice of the string that went in: nothing
@@ -20,36 +20,29 @@ How it works
     what is found is quoted, so the reader sees what was really said.
 
 What is not here
-    What becomes of the findings (`extractive`).
+    What a call did (`deeds`), and what becomes of the findings (`extractive`).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from attrs import frozen
-
-from ..model import Call
 from ..signals import find_signals
+from ..text import shortened
 
 __all__ = [
     "LONGEST_CHARS",
-    "Deed",
     "cues",
     "decisive_line",
-    "deed",
     "identifies",
     "is_total",
     "last_line",
     "looks_failed",
     "notable_line",
-    "plan",
     "sentences",
-    "shortened",
 ]
 
 LONGEST_CHARS: Final = 300
@@ -140,9 +133,7 @@ def _pattern(name: str) -> re.Pattern[str]:
                 r"|\b(?:passed|failed|тестов|ошибок)\b"
             ),
             "exit": r"(?i)\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?\"?[:= ]+-?[1-9]",
-            "patched": r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.{1,400})$",
             "bullet": r"(?:[-+•*]|#{1,6}|\d{1,3}[.)])\s+",
-            "name": r"[A-Z]?[a-z]+|[A-Z]+",
             # what begins a line of a pasted log or listing: times, prompts, brackets, stack frames
             "pasted": r"\d+[.:]\d|[^\w\s\"'«“„「『《¿¡№*`(/~.@-]"
             r"|at \w+[.(]|\d+[→|]|npm |drwx|-rw|\w*(?:Error|Exception|Warning):",
@@ -201,21 +192,6 @@ def sentences(text: str) -> Iterator[str]:
                 short = shortened(sentence)
                 if any(map(str.isalnum, short)):
                     yield short
-
-
-def shortened(sentence: str) -> str:
-    """
-    At most `LONGEST_CHARS` from the front, cut between words; ``""`` if there is no such place.
-
-    >>> shortened("short"), len(shortened("word " * 100))
-    ('short', 299)
-    """
-    if len(sentence) <= LONGEST_CHARS:
-        return sentence.strip()
-    at = LONGEST_CHARS
-    while at and sentence[at].isalnum() and sentence[at] < "\u2e80":
-        at -= 1
-    return sentence[:at].strip()
 
 
 # --- Outputs ---------------------------------------------------------------------------------------------------------
@@ -295,132 +271,3 @@ def looks_failed(text: str) -> bool:
     if start.startswith(("error", "traceback", "fatal", "exception", "failed", "ошибка", "permission denied", "command failed")):
         return not start.startswith(("errors: 0", "error: none", "failed: 0"))
     return any(_pattern("exit").search(end) is not None for end in (text[:300], text[-300:]))
-
-
-# --- Calls -----------------------------------------------------------------------------------------------------------
-
-_WRITES: Final = frozenset(
-    {"edit", "write", "create", "patch", "replace", "insert", "apply", "update", "delete", "rename", "move", "save", "append"}
-)
-_READS: Final = frozenset({"read", "view", "open", "cat", "grep", "glob", "search", "ls", "list", "find", "fetch", "get", "show"})
-_LOOKS: Final = frozenset({"ls", "cat", "head", "tail", "find", "grep", "rg", "pwd", "cd", "echo", "which", "sed", "wc", "tree"})
-_RUNS: Final = frozenset({"bash", "shell", "exec", "execute", "run", "terminal", "command", "cmd", "powershell", "python"})
-_PATHS: Final = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
-_COMMANDS: Final = ("command", "cmd", "script", "code")
-_OTHERS: Final = ("url", "query", "pattern", "name", "id", "description", "prompt", "input")
-_SHELLS: Final = frozenset({"bash", "sh", "zsh", "cmd", "powershell"})
-_VERBS: Final = {"view": "read", "create": "edited", "str_replace": "edited", "insert": "edited", "undo_edit": "edited"}
-
-
-@frozen
-class Deed:
-    """
-    What a call did, as far as its name and arguments tell.
-
-    Attributes:
-        verb: ``"edited"`` or ``"read"`` a file; ``"ran"`` a command;
-            ``"looked"`` for something; else ``"called"``.
-        tool: the tool's name.
-        objects: what it did it to: paths, a command, or the most telling argument.
-    """
-
-    verb: str
-    tool: str
-    objects: tuple[str, ...]
-
-
-def _arguments(call: Call) -> Any:
-    """The arguments as a JSON value; the string itself if they are not JSON."""
-    raw = call.arguments
-    if isinstance(raw, str) and raw[:1] in ("{", "["):
-        try:
-            return json.loads(raw)
-        except (ValueError, RecursionError):
-            return raw
-    return raw
-
-
-def deed(call: Call) -> Deed:
-    """
-    What a call did.
-
-    >>> from compactlib.model import wire
-    >>> deed(Call("1", "Edit", '{"file_path": "a.py"}', wire("function")))
-    Deed(verb='edited', tool='Edit', objects=('a.py',))
-    >>> deed(Call("2", "shell", {"command": ["pytest", "-q"]}, wire("tool_use"))).objects
-    ('pytest -q',)
-    """
-    words = {word.lower() for word in _pattern("name").findall(call.name[:100])}
-    values = _arguments(call)
-    verb = "edited" if words & _WRITES else "ran" if words & _RUNS else "read" if words & _READS else "called"
-    if not isinstance(values, dict):
-        values = {"input": values}
-    patch = values.get("input")
-    patched = tuple(_pattern("patched").findall(patch)) if isinstance(patch, str) else ()
-    if patched:
-        return Deed("edited", call.name, patched)
-    paths = _value(values, _PATHS)
-    command = values.get("command")
-    if isinstance(command, str) and command in _VERBS:
-        return Deed(_VERBS[command], call.name, paths)
-    commands = _value(values, _COMMANDS)
-    if commands and verb != "edited":
-        looks = commands[0].split(maxsplit=1)[0] in _LOOKS and not set("&;>") & set(commands[0])
-        return Deed("looked" if looks else "ran", call.name, commands)
-    if not paths:
-        verb = {"edited": "called", "read": "looked"}.get(verb, verb)
-    return Deed(verb, call.name, paths or commands or _value(values, _OTHERS))
-
-
-def _value(values: dict[Any, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The first telling value under one of *keys*, as at most one string."""
-    for key in keys:
-        value = values.get(key)
-        if isinstance(value, list) and all(isinstance(part, str) for part in value):
-            value = value[-1] if len(value) > 2 and value[0] in _SHELLS else " ".join(value[:50])
-        if isinstance(value, str) and (line := _first_line(value)):
-            return line
-    return ()
-
-
-def _first_line(text: str) -> tuple[str, ...]:
-    line = shortened(next(iter(text[:4_000].strip().splitlines()), ""))
-    return (line,) if line else ()
-
-
-_STATES: Final = {
-    "completed": "done",
-    "done": "done",
-    "in_progress": "doing",
-    "in progress": "doing",
-    "active": "doing",
-    "pending": "next",
-    "todo": "next",
-    "not_started": "next",
-    "cancelled": "rejected",
-    "canceled": "rejected",
-    "blocked": "blocked",
-}
-
-
-def plan(call: Call) -> tuple[tuple[str, str], ...]:
-    """
-    The entries of a task list that a call writes, as (section, text); empty for any other call.
-
-    >>> from compactlib.model import wire
-    >>> plan(Call("1", "TodoWrite", {"todos": [{"content": "tests", "status": "pending"}]}, wire("tool_use")))
-    (('next', 'tests'),)
-    """
-    values = _arguments(call)
-    if not isinstance(values, dict):
-        return ()
-    found = []
-    for value in values.values():
-        for entry in value[:100] if isinstance(value, list) else ():
-            if not isinstance(entry, dict):
-                continue
-            section = _STATES.get(str(entry.get("status", "")).lower())
-            text = _value(entry, ("content", "step", "title", "text", "task", "subject", "description"))
-            if section and text:
-                found.append((section, text[0]))
-    return tuple(found)

@@ -40,21 +40,19 @@ from typing import Final
 
 from attrs import define, field, frozen
 
+from ..deeds import Deed, deed, plan
 from ..model import Call, Message, Origin, Result, Text
 from ..text import floor
 from ..tokens import Counter, estimate
 from .cues import (
     LONGEST_CHARS,
-    Deed,
     cues,
     decisive_line,
-    deed,
     identifies,
     is_total,
     last_line,
     looks_failed,
     notable_line,
-    plan,
     sentences,
 )
 from .provenance import FIRST_PROMPT, LATEST_PROMPT, carried_quotation, quotation, visible
