@@ -34,7 +34,7 @@ from .text import ceiling, floor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SIGNAL_CHARS", "Signal", "choose_signals", "find_signals"]
+__all__ = ["SIGNAL_CHARS", "Signal", "choose_signals", "find_signals", "looks_failed"]
 
 SIGNAL_CHARS: Final = 400
 """The most that is taken of one line."""
@@ -141,3 +141,21 @@ def choose_signals(signals: list[Signal], *, count: int, room_chars: int, extra_
                 room_chars -= size
                 chosen.append(signal)
     return sorted(chosen, key=lambda signal: signal[1])
+
+
+@functools.cache
+def _exit_status() -> re.Pattern[str]:
+    return re.compile(r"(?i)\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?\"?[:= ]+-?[1-9]")
+
+
+def looks_failed(text: str) -> bool:
+    """
+    Whether an output says by itself that the call failed; the wire's error flag is another matter.
+
+    >>> looks_failed("Error: no such file"), looks_failed("exit code: 2"), looks_failed("0 errors")
+    (True, True, False)
+    """
+    start = text[:200].lstrip().lower()
+    if start.startswith(("error", "traceback", "fatal", "exception", "failed", "ошибка", "permission denied", "command failed")):
+        return not start.startswith(("errors: 0", "error: none", "failed: 0"))
+    return any(_exit_status().search(end) is not None for end in (text[:300], text[-300:]))

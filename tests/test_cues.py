@@ -10,7 +10,6 @@ from compactlib.summaries.cues import (
     decisive_line,
     identifies,
     last_line,
-    looks_failed,
     notable_line,
     sentences,
 )
@@ -107,15 +106,3 @@ def test_the_notable_line_of_an_output() -> None:
     assert notable_line("start\nValueError: no key 'a'\n" + "at frame\n" * 5) == "ValueError: no key 'a'"
     assert notable_line("fatal: no repository\n" + "x\n" * 9_000) == "fatal: no repository"
     assert notable_line("all is well\n0 errors") == ""
-
-
-@pytest.mark.parametrize("text", ["Error: no", "Traceback (most recent call last):", "x\nexit code: 2", "Exited with code 1"])
-def test_an_output_that_says_it_failed(text: str) -> None:
-    """By its first words or its exit code."""
-    assert looks_failed(text)
-
-
-@pytest.mark.parametrize("text", ["", "errors: 0", "exit code: 0", "no error", "the text speaks of a fatal error"])
-def test_an_output_that_does_not(text: str) -> None:
-    """An error that is only mentioned, a code of zero."""
-    assert not looks_failed(text)

@@ -33,6 +33,7 @@ FLOORS: Final = (
     ("budget",),
     ("cuts",),
     ("deeds", "jsontext", "markers", "signals"),
+    ("stubs",),
     ("truncation",),
     ("store",),
     ("clearing",),

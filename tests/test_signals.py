@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlib import signals as subject
-from compactlib.signals import SIGNAL_CHARS, choose_signals, find_signals
+from compactlib.signals import SIGNAL_CHARS, choose_signals, find_signals, looks_failed
 
 
 def lines(text: str) -> list[str]:
@@ -129,3 +129,15 @@ def test_the_table_has_no_word_twice() -> None:
     """Nor one that another word of the same rank already finds."""
     for words in subject._WORDS:
         assert [(word, other) for word in words for other in words if word is not other and word in other] == []
+
+
+@pytest.mark.parametrize("text", ["Error: no", "Traceback (most recent call last):", "x\nexit code: 2", "Exited with code 1"])
+def test_an_output_that_says_it_failed(text: str) -> None:
+    """By its first words or its exit code."""
+    assert looks_failed(text)
+
+
+@pytest.mark.parametrize("text", ["", "errors: 0", "exit code: 0", "no error", "the text speaks of a fatal error"])
+def test_an_output_that_does_not(text: str) -> None:
+    """An error that is only mentioned, a code of zero."""
+    assert not looks_failed(text)

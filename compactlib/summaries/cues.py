@@ -40,7 +40,6 @@ __all__ = [
     "identifies",
     "is_total",
     "last_line",
-    "looks_failed",
     "notable_line",
     "sentences",
 ]
@@ -132,7 +131,6 @@ def _pattern(name: str) -> re.Pattern[str]:
                 r"(?i)\b\d{1,9} (?:passed|failed|errors?|tests?|skipped|warnings?|problems?)\b|\btests?:|\bbuild (?:success|fail)"
                 r"|\b(?:passed|failed|тестов|ошибок)\b"
             ),
-            "exit": r"(?i)\bexit(?:ed)?(?: with)?[ _]?(?:code|status)?\"?[:= ]+-?[1-9]",
             "bullet": r"(?:[-+•*]|#{1,6}|\d{1,3}[.)])\s+",
             # what begins a line of a pasted log or listing: times, prompts, brackets, stack frames
             "pasted": r"\d+[.:]\d|[^\w\s\"'«“„「『《¿¡№*`(/~.@-]"
@@ -258,16 +256,3 @@ def is_total(line: str) -> bool:
     (True, False)
     """
     return _pattern("total").search(line[: 2 * LONGEST_CHARS]) is not None
-
-
-def looks_failed(text: str) -> bool:
-    """
-    Whether an output says by itself that the call failed; the wire's error flag is another matter.
-
-    >>> looks_failed("Error: no such file"), looks_failed("exit code: 2"), looks_failed("0 errors")
-    (True, True, False)
-    """
-    start = text[:200].lstrip().lower()
-    if start.startswith(("error", "traceback", "fatal", "exception", "failed", "ошибка", "permission denied", "command failed")):
-        return not start.startswith(("errors: 0", "error: none", "failed: 0"))
-    return any(_pattern("exit").search(end) is not None for end in (text[:300], text[-300:]))

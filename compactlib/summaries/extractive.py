@@ -42,6 +42,7 @@ from attrs import define, field, frozen
 
 from ..deeds import Deed, deed, plan
 from ..model import Call, Message, Origin, Result, Text
+from ..signals import looks_failed
 from ..text import floor
 from ..tokens import Counter, estimate
 from .cues import (
@@ -51,7 +52,6 @@ from .cues import (
     identifies,
     is_total,
     last_line,
-    looks_failed,
     notable_line,
     sentences,
 )

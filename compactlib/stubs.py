@@ -1,0 +1,141 @@
+r"""
+The stub that stands for a tool's output that was cleared.
+
+What this is
+    The one grammar of stubs: `write_stub`, and `read_stub`, which recognises
+    what was written.  A stub stands for a whole text, picture or document; the
+    marker that stands for the middle of a text is in `markers`.
+
+Rules it obeys
+    * A stub says what is missing and how large it was, that absence here is
+      not absence there, and how the whole can be fetched (laws L10, L11).
+    * It is believed only if its reference is in the issued table of this
+      conversation, with the size that was issued.  Text that merely looks like
+      one is data (law L25).
+    * Names and sources come from the transcript.  They are written as JSON
+      strings in ASCII, cut to a bounded length, so none of them can end the
+      stub, begin a line, or pass for another field.
+
+Grammar, version 1
+    ::
+
+        [cleared v1: WHAT of TOOL( for SOURCE)?; N chars, N lines; CLAUSE; ref=HEX64(; file=PATH)?(; NOTE)*]
+
+    WHAT is ``result`` or a kind of media, TOOL, SOURCE and PATH are JSON
+    strings, CLAUSE is `markers.BRIEF`, NOTE is one of `NOTES` or ``arguments emptied, ref=HEX64``.
+
+What is not here
+    What is cleared, and when (`clearing`).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import Final
+
+from attrs import frozen
+
+from .markers import BRIEF, REFERENCE, Issued
+
+__all__ = ["NOTES", "Stub", "read_stub", "write_stub"]
+
+NOTES: Final = (
+    "an identical result stands below",
+    "the same was asked again below",
+    "the file was written below",
+)
+"""Why what was cleared is not the last word."""
+
+_NAME_CHARS: Final = 64
+_SOURCE_CHARS: Final = 200
+
+
+@frozen
+class Stub:
+    """
+    What a stub says.
+
+    Attributes:
+        what: ``result``, or what kind of media it was.
+        tool: the tool's name, perhaps cut.
+        ref: the reference of the whole.
+        chars: its length in code points, as it was stored.
+        lines: its newline characters.
+        source: where the tool had it from, such as a path or an address; ``""`` if the call did not say.
+        file: where a file tool finds it; ``""`` if it has no such place.
+        note: one of `NOTES`, or ``""``.
+        arguments_ref: the reference of the call's arguments, where these were emptied.
+    """
+
+    what: str
+    tool: str
+    ref: str
+    chars: int
+    lines: int
+    source: str = ""
+    file: str = ""
+    note: str = ""
+    arguments_ref: str = ""
+
+
+def write_stub(stub: Stub) -> str:
+    """
+    The stub's text, one line.
+
+    >>> write_stub(Stub("result", "read", "5f" * 32, 31204, 812, source="src/app.py"))[:72]
+    '[cleared v1: result of "read" for "src/app.py"; 31204 chars, 812 lines; '
+    """
+    source = f" for {_quoted(stub.source, _SOURCE_CHARS)}" if stub.source else ""
+    parts = [
+        f"[cleared v1: {stub.what} of {_quoted(stub.tool, _NAME_CHARS)}{source}",
+        f"{stub.chars} chars, {stub.lines} lines",
+        BRIEF,
+        f"ref={stub.ref}",
+    ]
+    if stub.file:
+        parts.append(f"file={json.dumps(stub.file)}")
+    if stub.note:
+        parts.append(stub.note)
+    if stub.arguments_ref:
+        parts.append(f"arguments emptied, ref={stub.arguments_ref}")
+    return "; ".join(parts) + "]"
+
+
+def _quoted(text: str, limit_chars: int) -> str:
+    return json.dumps(text if len(text) <= limit_chars else text[: limit_chars - 3] + "...")
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    """A stub.  Each part excludes what follows it, so matching is linear."""
+    string = r'"(?:[^"\\\n]|\\[^\n])*"'
+    notes = "|".join(map(re.escape, NOTES))
+    return re.compile(
+        rf"\[cleared v1: ([a-z]{{1,16}}) of ({string})(?: for ({string}))?; ([0-9]{{1,15}}) chars, ([0-9]{{1,15}}) lines; "
+        rf"{re.escape(BRIEF)}; ref=({REFERENCE})(?:; file=({string}))?(?:; ({notes}))?"
+        rf"(?:; arguments emptied, ref=({REFERENCE}))?\]"
+    )
+
+
+def read_stub(text: str, *, issued: Issued) -> Stub | None:
+    """
+    What *text* says if it is a stub, and one to be believed.
+
+    >>> text = write_stub(Stub("image", "screenshot", "5f" * 32, 90_000, 0, note=NOTES[1]))
+    >>> read_stub(text, issued={"5f" * 32: (90_000, 0)}).note
+    'the same was asked again below'
+    >>> read_stub(text, issued={}) is None, read_stub(text, issued={"5f" * 32: (7, 0)}) is None
+    (True, True)
+    """
+    found = _pattern().fullmatch(text) if issued and text.startswith("[cleared v1: ") else None
+    if found is None or issued.get(found[6]) != (int(found[4]), int(found[5])):
+        return None
+    if found[9] is not None and found[9] not in issued:
+        return None
+    try:
+        tool, source, file = (json.loads(part) if part else "" for part in (found[2], found[3], found[7]))
+    except ValueError:
+        return None
+    return Stub(found[1], tool, found[6], int(found[4]), int(found[5]), source, file, found[8] or "", found[9] or "")
