@@ -1,0 +1,458 @@
+"""
+Anchors: the facts that must survive word for word.
+
+What this is
+    `find_anchors` finds them in what is replaced, `missing` says which are
+    nowhere in the output, and `write_appendix` writes those down, with the
+    clause that gives them meaning, as far as there is room.
+
+Rules it obeys
+    * Law L21.  Each anchor of the replaced messages is in the output, in the
+      appendix, or behind the appendix's one reference, and the outcome says
+      which.  The order is that of the law, then newest first.
+    * An entry is a slice of what was said.  A number never stands alone: the
+      clause around it stands with it.
+    * Every pattern is linear, and a *token*, the text between two spaces, is
+      looked at only if it is short; so a hostile text costs its length.
+
+How it works
+    Most anchors (paths, names, hashes, versions, dates, numbers) are tokens.
+    A text is divided at its spaces, each different token is classified once by
+    the table of kinds, and what has no digit, no mark inside and no capital
+    behind its first letter is not looked at.  The others are found by what
+    stands in them: orders by the words of `cues`, error lines by `signals`,
+    amounts by their unit, changed values by their arrow, diffs by their header,
+    legal references by their sign.
+
+    What survives is found by looking tokens up among those of the output.
+    Only what would be written down is searched for, so the cost is bounded.
+
+What is not here
+    Whether the claims of a summary are borne out (`grounding`).
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import Final
+
+from attrs import frozen
+
+from ..deeds import deed
+from ..model import Call, Message, Origin, Result, Text
+from ..signals import choose_signals, find_signals, looks_failed
+from ..text import ceiling, floor
+from ..tokens import Counter
+from .cues import cues, sentences
+from .transcript import argument_text, calls_by_result, stated_origins
+
+__all__ = ["Anchor", "Appendix", "Kind", "Tokens", "find_anchors", "kind_of", "missing", "write_appendix"]
+
+
+class Kind(enum.Enum):
+    """What an anchor is; the order is that in which they are kept (law L21)."""
+
+    ORDER = "order"
+    LEGAL = "legal"
+    ERROR = "error"
+    DIFF = "diff"
+    IDENTIFIER = "identifier"
+    HASH = "hash"
+    VERSION = "version"
+    CHANGE = "change"
+    PATH = "path"
+    URL = "url"
+    SYMBOL = "symbol"
+    AMOUNT = "amount"
+    DATE = "date"
+    NUMBER = "number"
+
+
+_RANKS: Final = {
+    kind: rank
+    for rank, kinds in enumerate(
+        (
+            (Kind.ORDER, Kind.LEGAL),
+            (Kind.ERROR, Kind.DIFF),
+            (Kind.IDENTIFIER, Kind.HASH, Kind.VERSION, Kind.CHANGE),
+            (Kind.PATH, Kind.URL, Kind.SYMBOL),
+            (Kind.AMOUNT, Kind.DATE, Kind.NUMBER),
+        )
+    )
+    for kind in kinds
+}
+
+_TOKEN_CHARS: Final = 200  # a longer token is no name
+_CLAUSE_CHARS: Final = 160
+_ERRORS_A_TEXT: Final = 4
+_ERROR_RANK: Final = 5  # of `signals`: verdicts, crashes, exit codes, errors
+_FRAMES: Final = 2  # lines of a stack trace that stand below its error
+_SEARCHED: Final = 400  # anchors that are looked for letter by letter; the others are looked up as tokens
+_RECENT: Final = 40  # clauses in which a later anchor is looked for before it gets a line of its own
+_CARRIED: Final = 400
+_AROUND: Final = " \t\"'`()[]{}<>,;:!?.…«»„“”‘’*|"
+
+
+@frozen
+class Anchor:
+    """
+    One fact.
+
+    Attributes:
+        kind: what it is.
+        text: the fact, word for word.
+        position: the message it was found in, its newest place.
+        source: the text it stands in.
+    """
+
+    kind: Kind
+    text: str
+    position: int
+    source: str
+
+    @property
+    def clause(self) -> str:
+        """
+        The line around it, which gives it meaning: at most 160 characters, cut where that does no harm.
+
+        >>> Anchor(Kind.NUMBER, "120", 0, "a\\nserver/config.ts: timeout 120 s\\nb").clause
+        'server/config.ts: timeout 120 s'
+        """
+        if "\n" in self.text or len(self.text) >= _CLAUSE_CHARS:
+            return self.text
+        at = self.source.find(self.text)
+        if at < 0:
+            return self.text
+        start = self.source.rfind("\n", 0, at) + 1
+        stop = self.source.find("\n", at)
+        stop = len(self.source) if stop < 0 else stop
+        spare = _CLAUSE_CHARS - len(self.text)
+        if stop - start > _CLAUSE_CHARS:
+            start = ceiling(self.source, max(start, at - spare // 2))
+            stop = floor(self.source, min(stop, at + len(self.text) + spare // 2))
+        return self.source[start:stop].strip()
+
+
+# --- Kinds -----------------------------------------------------------------------------------------------------------
+
+_UNITS: Final = (
+    r"%|‰|°[CF]?|₽|\$|€|£|¥|руб(?:лей|ля|ль)?\.?|коп\.?|тыс\.?|млн\.?|млрд\.?|USD|EUR|RUB|GBP|"
+    r"(?:[KMGT]i?)?B|[КМГТ]Б|байт|kbps|Mbps|"
+    r"ms|µs|ns|мс|сек\.?|мин\.?|s|sec|seconds?|min|minutes?|hours?|h|days?|дней|дня|день|"
+    r"px|pt|mm|cm|km|kg|Hz|kHz|MHz|GHz|kW|tokens?|токен\w{0,3}|lines?|строк\w?|rows?|users?|req/s|rpm|шт\.?|кг|км"
+)
+_MONTHS: Final = (
+    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}|"
+    r"(?:янв|фев|мар|апр|ма[йя]|июн|июл|авг|сен|окт|ноя|дек)[а-я]{0,6}"
+)
+_EXTENSIONS: Final = (
+    "bat|c|cc|cfg|conf|cpp|cs|css|csv|db|env|go|gz|h|hpp|html?|ini|ipynb|java|jpe?g|js|json|jsonl|jsx|kt|lock|log|lua|md|mjs|pdf|"
+    "php|png|proto|ps1|py|pyi|rb|rs|rst|scala|sh|sql|sqlite|svg|swift|tar|tex|tf|toml|ts|tsv|tsx|txt|vue|xlsx?|xml|ya?ml|zip"
+)
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """What a token may be; the first kind that fits the whole of it counts."""
+    return re.compile(
+        r"(?P<URL>[a-z][a-z0-9+]{1,9}://\S+)"
+        r"|(?P<HASH>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,64})"
+        r"|(?P<DATE>[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?|[0-9]{1,2}(?P<point>[./])[0-9]{1,2}(?P=point)[0-9]{2,4})"
+        r"|(?P<VERSION>v?[0-9]+\.[0-9]+\.[0-9]+[\w.+-]*|v[0-9]+(?:\.[0-9]+)*|[\w-]+(?:==|@|>=|~=)[0-9][\w.]*)"
+        r"|(?P<NUMBER>[+-]?[0-9][0-9.,_]*[0-9](?:[eE][+-]?[0-9]+)?|0x[0-9a-fA-F]+)"
+        rf"|(?P<PATH>[A-Za-z]:\\\S+|~?[\w.@+~-]*(?:/[\w.@+~=-]*)+(?::[0-9]+){{0,2}}|[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})(?::[0-9]+){{0,2}})"
+        r"|(?P<IDENTIFIER>[A-Z][A-Z0-9]{0,9}-[0-9]+|[#№][0-9]+|(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[\w-]{5,})"
+        r"|(?P<SYMBOL>\w+(?:\.\w+)*\(\)|[a-z0-9]+(?:_[a-z0-9]+)+|_+\w+|[A-Z0-9]+(?:_[A-Z0-9]+)+"
+        r"|[a-z]+[0-9]*(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}|[A-Za-z_]\w+(?:(?:\.|::)[A-Za-z_]\w+)+)"
+    )
+
+
+def kind_of(token: str) -> Kind | None:
+    """
+    What a token is by itself, ``None`` for an ordinary word.
+
+    >>> kind_of("src/app.py:12"), kind_of("a94a8fe5"), kind_of("4471"), kind_of("word"), kind_of("and/or")
+    (<Kind.PATH: 'path'>, <Kind.HASH: 'hash'>, <Kind.NUMBER: 'number'>, None, None)
+    """
+    if (
+        len(token) > _TOKEN_CHARS
+        or len(token) < 2
+        or (token.isalpha() and (token.islower() or token[1:].islower() or token.isupper()))
+    ):
+        return None
+    found = _token().fullmatch(token)
+    if found is None or found.lastgroup is None:
+        return None
+    kind = Kind[found.lastgroup]
+    if kind is Kind.NUMBER and sum(map(str.isdigit, token)) < 3:
+        return None
+    if kind is Kind.PATH and (not any(map(str.isalnum, token)) or (token.count("/") == 1 and token.replace("/", "").isalpha())):
+        return None if token[0] not in "/~." or not token.strip("/~.") else kind  # "and/or" is no path
+    return kind
+
+
+@cache
+def _change() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What stands before and behind the arrow of a changed value; a number is in both."""
+    value = r"[\w.,%:/+-]{0,30}[0-9][\w.,%:/+-]{0,30}"
+    return re.compile(rf"(?<!\S){value} ?\Z"), re.compile(rf" ?{value}")
+
+
+@cache
+def _phrases() -> tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...]:
+    """
+    Anchors of more than one token: kind, what must stand in a text for it to be searched, pattern.
+
+    Each begins with a set of characters, by which the search skips all others.
+    """
+    number = r"[0-9]{0,14}(?:[ \u00a0\u202f,][0-9]{3})*(?:[.,][0-9]{1,15})?"
+    return (
+        (Kind.AMOUNT, (), re.compile(rf"[0-9](?<![\w.,][0-9]){number}[ \u00a0\u202f]?(?:{_UNITS})(?!\w)")),
+        (Kind.AMOUNT, ("$", "€", "£", "¥", "₽"), re.compile(rf"[$€£¥₽] ?[0-9]{number}")),
+        (
+            Kind.DATE,
+            ("19", "20"),
+            re.compile(rf"[0-9](?<![\w.,][0-9])[0-9]? (?:{_MONTHS}),? (?:19|20)[0-9]{{2}}(?!\w)"),
+        ),
+        (Kind.DATE, (", 19", ", 20"), re.compile(r"[JFMASOND][a-z]{2,8} [0-9]{1,2}, (?:19|20)[0-9]{2}(?!\w)")),
+        (Kind.LEGAL, ("§",), re.compile(r"§ ?[0-9][0-9.]{0,10}")),
+        (Kind.LEGAL, ("ст.", "п."), re.compile(r"[стп](?<!\w[стп])[тп]?\. ?[0-9][0-9.]{0,10}")),
+        (
+            Kind.LEGAL,
+            ("rticle ", "lause ", "татья ", "татьи ", "татье ", "ункт", "ГОСТ "),
+            re.compile(r"[AaCcСсПпГ](?:rticle|lause|тать[яие]|ункт[а-я]{0,3}|ОСТ) [0-9][0-9.-]{0,12}"),
+        ),
+        (Kind.DIFF, ("diff --git ",), re.compile(r"diff --git [^\n]{1,200}")),
+        (Kind.DIFF, ("\n@@ -",), re.compile(r"@@ -[0-9][^\n]{1,120}")),
+    )
+
+
+# --- Finding ---------------------------------------------------------------------------------------------------------
+
+
+def find_anchors(messages: Sequence[Message], *, first: int = 0) -> list[Anchor]:
+    """
+    The anchors of *messages*, in the order in which they are to be kept: by rank, then newest first, each once.
+
+    Args:
+        messages: each with its origins stated.
+        first: index of the first of them in its conversation.
+    """
+    ranked: list[list[Anchor]] = [[] for _ in range(max(_RANKS.values()) + 1)]
+    seen: set[str] = set()
+    looked: set[str] = set()
+    calls = calls_by_result(messages)
+    for place in range(len(messages) - 1, -1, -1):
+        for text, is_person, may_fail in _texts(messages[place], calls):
+            for kind, fact in _facts(text, looked, is_person=is_person, may_fail=may_fail):
+                if fact not in seen:
+                    seen.add(fact)
+                    ranked[_RANKS[kind]].append(Anchor(kind, fact, first + place, text))
+    return [anchor for rank in ranked for anchor in rank]
+
+
+def _texts(message: Message, calls: dict[int, Call]) -> Iterator[tuple[str, bool, bool]]:
+    """The texts of a message, last first: (text, whether a person's, whether its error lines tell of an error)."""
+    for block, origin in zip(reversed(message.blocks), reversed(stated_origins(message)), strict=True):
+        if isinstance(block, Text):
+            yield block.text, origin is Origin.HUMAN, False
+        elif isinstance(block, Result):
+            text, call = block.text, calls.get(id(block))
+            ran = call is not None and deed(call).verb == "ran"  # a file that speaks of errors is none
+            yield text, False, ran or block.is_error or looks_failed(text)
+        elif isinstance(block, Call):
+            yield argument_text(block), False, False
+
+
+def _facts(text: str, looked: set[str], *, is_person: bool, may_fail: bool) -> Iterator[tuple[Kind, str]]:
+    if is_person:
+        for sentence in sentences(text):
+            if "order" in cues(sentence):
+                yield Kind.ORDER, sentence
+    if may_fail:
+        yield from _errors(text)
+    for kind, hints, pattern in _phrases():
+        if not hints or any(hint in text for hint in hints):
+            for found in pattern.finditer(text):
+                yield kind, found[0].rstrip(".,;:")
+    yield from _changes(text)
+    for token in dict.fromkeys(text.split()):
+        if token in looked or (token.isalpha() and token[1:].islower()):  # most tokens were there before, or are words
+            continue
+        looked.add(token)
+        bare = token.strip(_AROUND)
+        found_kind = kind_of(bare)
+        if found_kind is not None:
+            yield found_kind, bare
+
+
+def _changes(text: str) -> Iterator[tuple[Kind, str]]:
+    """Values that were changed: ``30 -> 120``."""
+    before, behind = _change()
+    for arrow in ("->", "→", "=>"):
+        at = text.find(arrow)
+        while at >= 0:
+            start = max(at - 64, 0)
+            old = before.search(text[start:at])
+            new = behind.match(text, at + len(arrow))
+            if old is not None and new is not None:
+                yield Kind.CHANGE, text[start + old.start() : new.end()].rstrip(".,;:")
+            at = text.find(arrow, at + len(arrow))
+
+
+def _errors(text: str) -> Iterator[tuple[Kind, str]]:
+    """The most notable lines of an output that failed, with the first lines of the trace below each."""
+    signals = [signal for signal in find_signals(text) if signal[0] <= _ERROR_RANK]
+    for _rank, start, stop in choose_signals(signals, count=_ERRORS_A_TEXT, room_chars=4_000):
+        end = stop
+        for _frame in range(_FRAMES):
+            line_end = text.find("\n", end) + 1 or len(text)
+            line = text[end:line_end]
+            if not line.strip() or len(line) > _TOKEN_CHARS or not line.startswith((" ", "\t", "at ")):
+                break
+            end = line_end
+        yield Kind.ERROR, text[start:end].strip("\n")
+
+
+# --- Surviving -------------------------------------------------------------------------------------------------------
+
+
+class Tokens:
+    """
+    The tokens of some texts, to be looked up: as they stand, stripped, and each tail of a path or dotted name.
+
+    >>> words = Tokens(["see `/home/u/src/app.py:12`, retry_limit=3"])
+    >>> [name in words for name in ("src/app.py:12", "app.py", "retry_limit", "limit")]
+    [True, True, True, False]
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        known: set[str] = set()
+        for text in texts:
+            known.update(text.split())
+        for token in list(known):
+            if not token.isalpha():
+                known.update(_parts(token))
+        self._known = known
+
+    def __contains__(self, token: str) -> bool:
+        return token in self._known
+
+
+@cache
+def _divider() -> re.Pattern[str]:
+    return re.compile(r"[\"'`()\[\]{}<>,;=|*«»„“”‘’]+")
+
+
+def _parts(token: str) -> Iterator[str]:
+    """What of a token may be meant by itself; a bounded number for each character."""
+    for piece in _divider().split(token[: 4 * _TOKEN_CHARS]):
+        bare = piece.strip(_AROUND)
+        if not bare:
+            continue
+        yield bare
+        yield piece
+        plain = bare.partition(":")[0]
+        yield plain
+        for whole in dict.fromkeys((bare, plain)):
+            for divider in ("/", ".", "\\"):
+                at = whole.find(divider)
+                for _ in range(16):
+                    if at < 0:
+                        break
+                    yield whole[at + 1 :]
+                    yield whole[:at]
+                    at = whole.find(divider, at + 1)
+
+
+def missing(anchors: Iterable[Anchor], texts: Sequence[str]) -> list[Anchor]:
+    """
+    Those of *anchors* that stand in none of *texts*, in their order.
+
+    Anchors of one token are looked up among the tokens; of the others, and of
+    those that were not found so, the first few hundred are searched for.
+    """
+    tokens = Tokens(texts)
+    whole = "\n".join(texts)
+    found = []
+    searched = 0
+    for anchor in anchors:
+        if anchor.text in tokens:
+            continue
+        if searched < _SEARCHED:
+            searched += 1
+            if anchor.text in whole:
+                continue
+        found.append(anchor)
+    return found
+
+
+@frozen
+class Appendix:
+    """
+    Anchors written down.
+
+    Attributes:
+        items: one line each, without the reference.
+        written: how many anchors these stand for.
+        left: those for which there was no room, in order.
+    """
+
+    items: tuple[str, ...]
+    written: int
+    left: tuple[Anchor, ...]
+
+
+def write_appendix(anchors: Sequence[Anchor], *, limit_tokens: int, counter: Counter, carried: Iterable[str] = ()) -> Appendix:
+    """
+    As many of *anchors* as fit, each with its clause; then what the previous appendix had.
+
+    Args:
+        anchors: what is missing from the output, in order.
+        limit_tokens: the largest appendix.
+        counter: counts tokens.
+        carried: items of the previous appendix, which rank after the new ones.
+
+    >>> from compactlib.tokens import estimate
+    >>> facts = [Anchor(Kind.NUMBER, number, 0, "timeout 30 raised to 120 s") for number in ("120", "30")]
+    >>> write_appendix(facts, limit_tokens=50, counter=estimate).items
+    ('- number: timeout 30 raised to 120 s',)
+    """
+    items: dict[str, None] = {}
+    left: list[Anchor] = []
+    clauses: list[str] = []
+    used = 0
+    for at, anchor in enumerate(anchors):
+        clause = anchor.clause
+        if any(anchor.text in shown for shown in clauses[-_RECENT:]):
+            continue
+        item = f"- {anchor.kind.value}: {_one_line(clause)}"
+        size = counter(item) + 1
+        if used + size > limit_tokens:
+            left = list(anchors[at:])
+            break
+        if item not in items:
+            used += size
+            items[item] = None
+            clauses.append(clause)
+    written = len(anchors) - len(left)
+    if not left:
+        for item in islice(carried, _CARRIED):
+            size = counter(item) + 1
+            if used + size > limit_tokens:
+                break
+            if item not in items:
+                used += size
+                items[item] = None
+    return Appendix(tuple(items), written, tuple(left))
+
+
+def _one_line(text: str) -> str:
+    """A clause on one line of ours: line breaks are shown, not made."""
+    return " ⏎ ".join(part.strip() for part in text.split("\n") if part.strip())

@@ -1,0 +1,405 @@
+"""
+Whether the claims of a summary are borne out by what it replaces.
+
+What this is
+    `ground` reads a summary claim by claim and sets a flag behind each that
+    nothing bears out.  After a compaction the source is gone: this is the last
+    moment at which anybody can check.
+
+Rules it obeys
+    * Law L22.  Each path, identifier, number of three digits or more, and
+      quotation of four words or more must occur in what is replaced, in what
+      is kept, or in the unflagged text of the previous summary; else
+      `UNVERIFIED` stands directly behind it.  What is said to be a person's
+      word must occur in a prompt.
+    * A false *absence* is flagged: something called missing that stands there
+      after all, or may stand in the part of an output that nobody was shown.
+    * So is a false *method*: a tool or command by which something is said to
+      have been found out, and which no call ran.
+    * Flags are ours.  A claim that was flagged before keeps its flag unless
+      something that is replaced now bears it out.
+    * Nothing is rejected here.  A flagged claim may be true; the reader is told
+      that nobody saw it.
+
+How it works
+    The evidence is read once, into the set of its tokens and the tails of its
+    paths (`facts.Tokens`).  A claim that is not in it is searched for letter by
+    letter, as often as is bounded; a claim beyond that bound counts as not
+    borne out.  Spaces and case are folded, and digits are compared without what
+    groups them; Unicode is not normalised, for the reason in `provenance`.
+
+What is not here
+    What has to survive (`facts`), and who may give orders (`provenance`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from attrs import frozen
+
+from ..deeds import deed
+from ..model import Call, Message, Origin, Result, Text
+from .facts import Kind, Tokens, kind_of
+from .transcript import argument_text, stated_origins
+
+__all__ = ["UNVERIFIED", "Evidence", "Grounded", "evidence_of", "ground"]
+
+UNVERIFIED: Final = "[unverified]"
+"""Stands behind a claim that nothing bears out."""
+
+_FLAG: Final = re.compile(r" ?\[(?:unverified|contradicted: [^\]\n]{1,120}|not verified: [^\]\n]{1,80})\]")
+_CLAIMS: Final = frozenset({Kind.PATH, Kind.URL, Kind.IDENTIFIER, Kind.HASH, Kind.VERSION, Kind.SYMBOL, Kind.NUMBER, Kind.DATE})
+_AROUND: Final = " \t\"'`()[]{}<>,;:!?.…«»„“”‘’*|"
+_SEARCHED: Final = 200  # claims that are searched for letter by letter
+_QUOTED_WORDS: Final = 4
+_SENTENCE_CHARS: Final = 2_000
+
+
+@frozen
+class Evidence:
+    """
+    What claims are held against.
+
+    Attributes:
+        texts: all that was said: (where it stands, the text).  Only outputs of tools have a place, such as ``message 12``;
+            that somebody spoke of a thing does not mean that it is there.
+        prompts: what persons said.
+        calls: the tools and commands that were really run, in lower case.
+        hidden_chars: how much of tool output the summariser was not shown.
+    """
+
+    texts: tuple[tuple[str, str], ...]
+    prompts: tuple[str, ...]
+    calls: frozenset[str]
+    hidden_chars: int = 0
+
+
+@frozen
+class Grounded:
+    """
+    A summary with its flags.
+
+    Attributes:
+        text: the summary.
+        unverified: how many claims nothing bears out.
+        contradicted: how many absences are false.
+        unseen: how many absences nobody could see.
+        unrun: how many methods were never used.
+    """
+
+    text: str
+    unverified: int = 0
+    contradicted: int = 0
+    unseen: int = 0
+    unrun: int = 0
+
+
+def evidence_of(
+    replaced: Sequence[Message], kept: Iterable[str], previous: str, *, first: int = 0, hidden_chars: int = 0
+) -> Evidence:
+    """
+    The evidence for a summary of *replaced*.
+
+    Args:
+        replaced: the messages, each with its origins stated.
+        kept: texts that stay: the prompt, pins, the tail.
+        previous: the body of the previous summary; only its unflagged claims count.
+        first: index of the first of *replaced*.
+        hidden_chars: how much of their output the summariser was not shown.
+    """
+    texts: list[tuple[str, str]] = []
+    prompts: list[str] = []
+    calls: set[str] = set()
+    for place, message in enumerate(replaced, first):
+        for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+            if isinstance(block, Text):
+                texts.append(("", block.text))
+                if origin in (Origin.HUMAN, Origin.UNKNOWN):
+                    prompts.append(block.text)
+            elif isinstance(block, Result):
+                texts.append((f"message {place}", block.text))
+            elif isinstance(block, Call):
+                texts.append(("", argument_text(block)))
+                calls.update(_run_by(block))
+    unflagged = _unflagged(previous)
+    texts += [("", text) for text in (*kept, unflagged)]
+    calls.update(word.lower() for word in _command_words(unflagged))
+    return Evidence(tuple(texts), tuple(prompts), frozenset(calls), hidden_chars)
+
+
+def _run_by(call: Call) -> Iterator[str]:
+    """The tool, and the commands that it ran."""
+    yield call.name.lower()
+    did = deed(call)
+    if did.verb in ("ran", "looked") and did.objects:
+        text = argument_text(call)
+        for word in re.findall(r"[\w./+-]+", text[:20_000]):
+            yield word.rpartition("/")[2].lower()
+
+
+def _unflagged(text: str) -> str:
+    """A summary without the claims that were flagged: the word before each flag goes with it."""
+    kept, at = [], 0
+    for found in _FLAG.finditer(text):
+        before = text[at : found.start()]
+        quote = before[-1:]
+        cut = before.rfind(" ") + 1
+        if quote in ('"', "»", "”", "`"):
+            opening = {"»": "«", "”": "“"}.get(quote, quote)
+            cut = max(before.rfind(opening, 0, len(before) - 1), 0)
+        kept.append(before[:cut])
+        at = found.end()
+    return "".join(kept) + text[at:]
+
+
+# --- Grounding -------------------------------------------------------------------------------------------------------
+
+
+def ground(text: str, evidence: Evidence) -> Grounded:
+    """
+    *text* with a flag behind each claim that *evidence* does not bear out (law L22).
+
+    >>> from compactlib.model import wire
+    >>> log = Message("tool", (Result("1", "ok\\nMARKER-77 stands in src/a.py", wire("tool")),), wire("tool"), Origin.TOOL)
+    >>> ground("- MARKER-77 is in src/a.py and src/b.py", evidence_of([log], [], "")).text
+    '- MARKER-77 is in src/a.py and src/b.py [unverified]'
+    >>> ground('- "MARKER-77" was not found', evidence_of([log], [], "")).text
+    '- "MARKER-77" was not found [contradicted: stands in message 0, line 2]'
+    """
+    judge = _Judge(evidence)
+    out: list[str] = []
+    for line in _FLAG.sub("", text).split("\n"):
+        if line.startswith(("#", "> ")):  # headings are ours, and quotations were made by us
+            out.append(line)
+        else:
+            out.append("".join(judge.sentence(part) for part in _sentences(line)))
+    return Grounded("\n".join(out), judge.unverified, judge.contradicted, judge.unseen, judge.unrun)
+
+
+@cache
+def _stop() -> re.Pattern[str]:
+    return re.compile(r"[.!?;…] +(?=[^a-z])")
+
+
+def _sentences(line: str) -> Iterator[str]:
+    """The sentences of a line, with what stands between them."""
+    at = 0
+    for found in _stop().finditer(line):
+        yield line[at : found.end()]
+        at = found.end()
+    if at < len(line):
+        yield line[at:]
+
+
+class _Judge:
+    """Judges claims one after the other, and counts what it found."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.tokens = Tokens(text for _, text in evidence.texts)
+        self.numbers: frozenset[str] | None = None
+        self.searched = 0
+        self.folded: str | None = None
+        self.said: str | None = None
+        self.unverified = self.contradicted = self.unseen = self.unrun = 0
+
+    def sentence(self, text: str) -> str:
+        """A sentence with its flags."""
+        if len(text) > _SENTENCE_CHARS:
+            return text
+        body = text.rstrip()
+        space = text[len(body) :]
+        absent = _absence().search(body) if len(body) < _SENTENCE_CHARS else None
+        if absent is not None:
+            flag = self._absence(body)
+            if flag:
+                return f"{_before_stop(body, flag)}{space}"
+        marks: list[tuple[int, str]] = [*self._quotations(body), *self._names(body)]
+        out, at = [], 0
+        for place, flag in sorted(marks):
+            out += [body[at:place], " ", flag]
+            at = place
+        made = "".join(out) + body[at:]
+        method = self._method(body)
+        return (_before_stop(made, method) if method else made) + space
+
+    # -- what is claimed -------------------------------------------------------------------------------------------
+
+    def _names(self, text: str) -> Iterator[tuple[int, str]]:
+        for found in re.finditer(r"\S+", text):
+            token = found[0]
+            bare = token.strip(_AROUND)
+            kind = kind_of(bare)
+            if kind in _CLAIMS and not self.occurs(bare, kind):
+                self.unverified += 1
+                start = found.start() + token.find(bare)
+                stop = start + len(bare)
+                yield stop + len(_closing(text, stop)), UNVERIFIED
+
+    def _quotations(self, text: str) -> Iterator[tuple[int, str]]:
+        for start, stop in _quoted(text):
+            words = text[start:stop]
+            parts = words.split()
+            if len(parts) < _QUOTED_WORDS or (text[start - 1] == "`" and parts[0] in _COMMANDS):
+                continue  # a command is judged as a method
+            is_persons = _person().search(text[max(start - 61, 0) : start - 1]) is not None
+            if not (self._was_said(words) if is_persons else self._stands(words)):
+                self.unverified += 1
+                yield stop + 1, UNVERIFIED
+
+    # -- what bears it out -----------------------------------------------------------------------------------------
+
+    def occurs(self, claim: str, kind: Kind | None = None) -> bool:
+        """Whether a name or number stands in the evidence."""
+        if claim in self.tokens or claim.rstrip("/") in self.tokens:
+            return True
+        if kind is Kind.PATH and claim.partition(":")[0] in self.tokens:
+            return True
+        if kind is Kind.NUMBER:
+            if self.numbers is None:
+                self.numbers = frozenset(_digits(one) for _, one in self.evidence.texts for one in _all_numbers(one))
+            return _digits(claim) in self.numbers
+        return self._stands(claim)
+
+    def _stands(self, words: str) -> bool:
+        if self.searched >= _SEARCHED:
+            return False
+        self.searched += 1
+        if self.folded is None:
+            self.folded = "\n".join(_fold(text) for _, text in self.evidence.texts)
+        return _fold(words) in self.folded
+
+    def _was_said(self, words: str) -> bool:
+        if self.said is None:
+            self.said = "\n".join(map(_fold, self.evidence.prompts))
+        return _fold(words) in self.said
+
+    # -- absence and method ----------------------------------------------------------------------------------------
+
+    def _absence(self, text: str) -> str:
+        """The flag for a sentence that calls something absent, ``""`` if nothing speaks against it."""
+        named = [text[start:stop] for start, stop in _quoted(text)]
+        named += [bare for token in text.split() if kind_of(bare := token.strip(_AROUND)) in _CLAIMS]
+        for name in named:
+            place = self._place_of(name)
+            if place:
+                self.contradicted += 1
+                return f"[contradicted: stands in {place}]"
+        if self.evidence.hidden_chars:
+            self.unseen += 1
+            return f"[not verified: {self.evidence.hidden_chars:,} characters were not shown]"
+        return ""
+
+    def _place_of(self, name: str) -> str:
+        if len(name) < 3 or self.searched >= _SEARCHED:
+            return ""
+        self.searched += 1
+        for place, text in self.evidence.texts:
+            at = text.find(name) if place else -1
+            if at >= 0 and not _absence().search(text[at : at + len(name) + 80].partition("\n")[0]):
+                return f"{place}, line {text.count(chr(10), 0, at) + 1}"
+        return ""
+
+    def _method(self, text: str) -> str:
+        """The flag for a sentence that names a tool or command as its method, ``""`` if one was run."""
+        for word in _command_words(text):
+            if word.lower() not in self.evidence.calls:
+                self.unrun += 1
+                return "[not verified: no such call]"
+        return ""
+
+
+def _before_stop(text: str, flag: str) -> str:
+    """*flag* set behind a sentence, before the mark that ends it."""
+    body = text.rstrip(".!?;…")
+    return f"{body} {flag}{text[len(body) :]}"
+
+
+def _closing(text: str, at: int) -> str:
+    """The closing mark that belongs to a name."""
+    found = re.match(r"[\"'`)\]»”]{1,2}", text[at : at + 2])
+    return found[0] if found else ""
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
+
+
+def _all_numbers(text: str) -> Iterator[str]:
+    """The numbers of a text, grouped ones also as one."""
+    for found in re.finditer(r"[0-9][0-9.,_]*(?:[ \u00a0\u202f][0-9]{3}(?![0-9]))*", text):
+        yield found[0]
+        if not found[0].isdigit():
+            yield from re.findall(r"[0-9]+", found[0])
+
+
+@cache
+def _quotes() -> re.Pattern[str]:
+    return re.compile(r"\"([^\"\n]{2,400})\"|«([^»\n]{2,400})»|“([^”\n]{2,400})”|`([^`\n]{2,400})`")
+
+
+def _quoted(text: str) -> Iterator[tuple[int, int]]:
+    """Where quotations stand, without their marks."""
+    for found in _quotes().finditer(text):
+        yield found.start() + 1, found.end() - 1
+
+
+@cache
+def _person() -> re.Pattern[str]:
+    return re.compile(
+        r"(?i)\b(?:user|person|human|customer|client|пользовател\w*|заказчик\w*|клиент\w*|человек\w*)\b[^.!?\"«“`]*$"
+    )
+
+
+@cache
+def _absence() -> re.Pattern[str]:
+    """Words that call something absent."""
+    return re.compile(
+        r"(?i)\b(?:not found|no such|(?:does|do|did)(?:n't| not) (?:exist|occur|appear|contain)|"
+        r"(?:is|are|was|were)(?:n't| not) (?:there|present|found|in)|(?:is|are|was|were) (?:missing|absent)|absent|"
+        r"no (?:occurrences?|match|matches|trace)|nowhere|"
+        r"отсутству\w*|не найден\w*|не обнаружен\w*|не существует|не содержит\w*|нет в|не встречается|не оказалось)\b"
+    )
+
+
+# fmt: off
+_COMMANDS: Final = frozenset({
+    "ack", "ag", "awk", "bash", "bundle", "cargo", "cat", "cmake", "composer", "conda", "cp", "curl", "diff", "dig",
+    "docker", "dotnet", "eslint", "find", "flake8", "gdb", "gh", "git", "go", "gradle", "grep", "head", "helm", "jest",
+    "jq", "kubectl", "ls", "make", "maven", "md5sum", "mocha", "mvn", "mypy", "node", "npm", "npx", "nslookup", "objdump",
+    "perl", "php", "pip", "ping", "pnpm", "poetry", "psql", "pylint", "pyright", "pytest", "python", "python3", "rg",
+    "ripgrep", "rspec", "rsync", "ruby", "ruff", "rustc", "sed", "sha256sum", "sqlite3", "ssh", "strace", "tail", "tcpdump",
+    "terraform", "tox", "tsc", "unittest", "uv", "valgrind", "vim", "vitest", "wc", "wget", "yarn", "zgrep",
+})
+# fmt: on
+"""Programs that are named as the way in which something was found out."""
+
+
+@cache
+def _methods() -> re.Pattern[str]:
+    """What stands before a method: ``ran grep``, ``with `pytest -q` ``, ``с помощью grep``."""
+    return re.compile(
+        r"(?i)\b(?:ran|run|running|re-?ran|using|used|via|with|by|executed|executing|checked with|verified (?:with|by)|"
+        r"запустил\w*|запуск\w*|выполн\w*|с помощью|через|командой|прогнал\w*|проверено|провер\w*)"
+        r"(?: the| a| команду| команды| команда| запуском)? ([`\"«“]?)([A-Za-z0-9_.+/-]{2,60})"
+    )
+
+
+def _command_words(text: str) -> Iterator[str]:
+    """The programs that a text names as its methods."""
+    for found in _methods().finditer(text):
+        word = found[2].rpartition("/")[2].rstrip(".")
+        if word.lower() in _COMMANDS:
+            yield word
+    for start, stop in _quoted(text):
+        words = text[start:stop].split()
+        if text[start - 1] == "`" and len(words) > 1 and words[0] in _COMMANDS:
+            yield words[0]
