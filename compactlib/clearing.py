@@ -41,21 +41,21 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from .deeds import deed
-from .errors import PolicyError
 from .markers import Issued
 from .model import Block, Call, Conversation, Json, Media, Message, Opaque, Result, Text
+from .options import Clearing
 from .signals import looks_failed
 from .store import Store, keep, reference_of
 from .stubs import NOTES, Stub, read_stub, write_stub
 from .tokens import Memo, block_tokens
 from .turns import Division, Kind
 
-__all__ = ["Cleared", "Clearing", "ClearedUnit", "answered", "clear", "protected_from"]
+__all__ = ["Answer", "Cleared", "ClearedUnit", "answered", "clear", "protected_from"]
 
 _BY_TEXT: Final = frozenset({"computer_call_output", "mcp_approval_response", "tool_search_output"})
 """Results that have a shape of their own and may not become a text."""
@@ -64,48 +64,6 @@ _ONE_ANSWER: Final = frozenset({"functionResponse", "function_response"})
 """Results that hold one answer beside their media, so that no stub can take the place of the media alone."""
 
 _LEAST_CHARS: Final = 400  # a shorter body is hardly more than its stub
-
-
-def _natural(options: Clearing, attribute: Any, value: Any) -> None:
-    del options
-    if value is not None and (value.__class__ is not int or value < 0):
-        raise PolicyError(attribute.name, f"a whole number, not {value!r}")
-
-
-def _names(value: Any) -> Any:
-    """A set of names; what is none is left to the validator."""
-    return frozenset(value) if isinstance(value, list | tuple | set) else value
-
-
-def _are_names(options: Clearing, attribute: Any, value: Any) -> None:
-    del options
-    if not (isinstance(value, frozenset) and all(isinstance(name, str) for name in value)) and not (
-        value.__class__ is bool and attribute.name == "clear_tool_inputs"
-    ):
-        raise PolicyError(attribute.name, f"names of tools, not {value!r}")
-
-
-@frozen(kw_only=True)
-class Clearing:
-    """
-    What a caller decides about clearing; the names are those that providers use for their own.
-
-    Attributes:
-        trigger_tokens: whole-request size from which it is done; half the budget if not given.
-        keep: how many of the newest results always stay.
-        clear_at_least_tokens: what it has to save to be worth a lost cache; a twentieth of the budget if not given.
-        exclude_tools: tools whose results always stay.
-        clear_tool_inputs: whether the arguments of what is cleared are emptied too, in closed turns: of all tools, or of these.
-
-    Raises:
-        PolicyError: on construction, for a value that is impossible.
-    """
-
-    trigger_tokens: int | None = field(default=None, validator=_natural)
-    keep: int = field(default=3, validator=_natural)
-    clear_at_least_tokens: int | None = field(default=None, validator=_natural)
-    exclude_tools: frozenset[str] = field(default=frozenset(), converter=_names, validator=_are_names)
-    clear_tool_inputs: bool | frozenset[str] = field(default=False, converter=_names, validator=_are_names)
 
 
 @frozen
