@@ -39,7 +39,7 @@ from attrs import frozen
 
 from .markers import BRIEF, REFERENCE, Issued
 
-__all__ = ["NOTES", "Stub", "read_stub", "write_stub"]
+__all__ = ["NOTES", "Stub", "read_stub", "write_pointer", "write_stub"]
 
 NOTES: Final = (
     "an identical result stands below",
@@ -101,6 +101,17 @@ def write_stub(stub: Stub) -> str:
     if stub.arguments_ref:
         parts.append(f"arguments emptied, ref={stub.arguments_ref}")
     return "; ".join(parts) + "]"
+
+
+def write_pointer(name: str, ref: str, chars: int, lines: int, *, file: str = "") -> str:
+    """
+    The line that stands for something that was put away under a name.
+
+    >>> write_pointer("order 4471", "5f" * 32, 900, 12)[:46]
+    '[stored v1: "order 4471"; 900 chars, 12 lines;'
+    """
+    place = f"; file={json.dumps(file)}" if file else ""
+    return f"[stored v1: {_quoted(name, _SOURCE_CHARS)}; {chars} chars, {lines} lines; {BRIEF}; ref={ref}{place}]"
 
 
 def _quoted(text: str, limit_chars: int) -> str:
