@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Literal
+from typing import Final, Literal
 
 from attrs import frozen
 
@@ -44,6 +44,10 @@ from .model import Block, Call, Conversation, Media, Opaque, Reasoning, Result, 
 from .turns import Division, divide
 
 __all__ = ["Choice", "Cuts", "choose", "find_cuts", "legal_cuts", "tail_tokens"]
+
+
+_DECLARATIONS: Final = frozenset({"function", "custom", "namespace"})
+"""Types of what a tool search of OpenAI finds: the declarations themselves."""
 
 
 @frozen
@@ -106,16 +110,11 @@ def find_cuts(conversation: Conversation, division: Division) -> Cuts:
     messages = conversation.messages
     closed = _references(conversation)
     first = max(division.head_stop, 1)
-    wants_thinking = _wants_thinking(conversation, division)
-    turn = tuple(part.start for part in division.turns if part.start > division.head_stop and not closed[part.start])
-    step = tuple(
-        part.start
-        for part in division.steps
-        if part.start >= first
-        and not closed[part.start]
-        and (not wants_thinking or part.start < division.current_turn or _opens_with_thinking(messages[part.start].content))
-    )
-    return Cuts(turn, step)
+    turn = [part.start for part in division.turns if part.start > division.head_stop and not closed[part.start]]
+    step = [part.start for part in division.steps if part.start >= first and not closed[part.start]]
+    if _wants_thinking(conversation, division):
+        step = [at for at in step if at < division.current_turn or _opens_with_thinking(messages[at].content)]
+    return Cuts(tuple(turn), tuple(step))
 
 
 def _references(conversation: Conversation) -> list[bool]:
@@ -182,10 +181,15 @@ def _tool_names(blocks: Sequence[Block]) -> list[str]:
         if isinstance(value, list):
             stack.extend(value)
         elif isinstance(value, dict):
-            if value.get("type") == "tool_reference" and isinstance(value.get("tool_name"), str):
+            kind = value.get("type")
+            if kind == "tool_reference" and isinstance(value.get("tool_name"), str):
                 found.append(value["tool_name"])
-            elif value.get("type") in ("tool_addition", "tool_search_tool_search_result"):
+            elif kind in ("tool_addition", "tool_search_tool_search_result"):
                 stack.extend(value.values())
+            elif kind in _DECLARATIONS and isinstance(value.get("name"), str):
+                found.append(value["name"])
+            if kind in ("tool_search_output", "namespace"):
+                stack.append(value.get("tools"))
     return found
 
 
@@ -247,11 +251,11 @@ def choose(
     """
     tails = tail_tokens(weights)
     turn = _first_fitting([(tails[at], at) for at in cuts.turn], limit_tokens)
+    if turn is not None and turn[0] >= limit_tokens // 4:
+        return Choice(turn[1], "turn", None, turn[0], "the longest tail that begins with a prompt and fits")
     prompts = _prompts_of(division, cuts.step) if step_cuts == "when-needed" else []
     steps = [(tails[at] + (0 if prompt is None else weights[prompt]), at) for at, prompt in prompts]
     kept = dict(prompts)
-    if turn is not None and turn[0] >= limit_tokens // 4:
-        return Choice(turn[1], "turn", None, turn[0], "the longest tail that begins with a prompt and fits")
     step = _first_fitting(steps, limit_tokens)
     if step is not None and (turn is None or step[0] > turn[0]):
         reason = "no tail that begins with a prompt fits" if turn is None else "such a tail would be too short"

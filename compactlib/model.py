@@ -24,9 +24,10 @@ Rules it obeys
 How it works
     Parsing a hundred thousand messages must not cost much more than
     `json.loads`, so classes have few fields, a message whose content was one
-    string keeps that string and makes its text block only when asked, and the
+    string keeps that string and makes its text block only when asked, the
     key order of an object is one interned `Wire` shared by all objects of the
-    same shape.
+    same shape, and the four commonest classes have a fast maker beside their
+    constructor (`new_message` and its like).
 
 What is not here
     How a conversation divides into turns and steps (`turns`), what is legal
@@ -41,6 +42,8 @@ from typing import Any, Final, Literal, TypeAlias
 from attrs import frozen
 
 __all__ = [
+    "CLIENT_CALLS",
+    "CLIENT_RESULTS",
     "Block",
     "Call",
     "Conversation",
@@ -56,6 +59,11 @@ __all__ = [
     "Text",
     "Tool",
     "Wire",
+    "mould",
+    "new_call",
+    "new_message",
+    "new_result",
+    "new_text",
     "shapes",
     "wire",
 ]
@@ -159,7 +167,7 @@ def wire(tag: str, keys: tuple[str, ...] = (), form: str = "") -> Wire:
 _PLAIN_TEXT: Final = wire("text", ("type", "text"))
 
 
-@frozen
+@frozen(weakref_slot=False)
 class Text:
     """Words."""
 
@@ -188,7 +196,7 @@ class Media:
     wire: Wire
 
 
-_CLIENT_CALLS: Final = frozenset(
+CLIENT_CALLS: Final = frozenset(
     {
         "apply_patch_call",
         "computer_call",
@@ -205,7 +213,9 @@ _CLIENT_CALLS: Final = frozenset(
         "tool_use",
     }
 )
-_CLIENT_RESULTS: Final = frozenset(
+"""The wire's words for calls that the caller runs; see `Call.is_client`."""
+
+CLIENT_RESULTS: Final = frozenset(
     {
         "apply_patch_call_output",
         "computer_call_output",
@@ -223,9 +233,10 @@ _CLIENT_RESULTS: Final = frozenset(
         "tool_search_output",
     }
 )
+"""The wire's words for their results; see `Result.is_client`."""
 
 
-@frozen
+@frozen(weakref_slot=False)
 class Call:
     """
     A tool invocation by the model.
@@ -245,10 +256,10 @@ class Call:
     @property
     def is_client(self) -> bool:
         """Whether the caller runs it; server and MCP calls are answered inside the model's own message."""
-        return self.wire.tag in _CLIENT_CALLS
+        return self.wire.tag in CLIENT_CALLS
 
 
-@frozen
+@frozen(weakref_slot=False)
 class Result:
     """
     The answer to a call.
@@ -286,7 +297,7 @@ class Result:
     @property
     def is_client(self) -> bool:
         """Whether it answers a call that the caller runs; see `Call.is_client`."""
-        return self.wire.tag in _CLIENT_RESULTS
+        return self.wire.tag in CLIENT_RESULTS
 
 
 @frozen
@@ -323,7 +334,7 @@ Block: TypeAlias = Text | Media | Call | Result | Reasoning | Opaque
 """One piece of a message."""
 
 
-@frozen
+@frozen(weakref_slot=False)
 class Message:
     """
     One message.
@@ -368,6 +379,75 @@ class Message:
         if isinstance(self.content, str):
             return self.content
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+
+# -- the same values, made faster -----------------------------------------------------------------------------------------
+#
+# A frozen class refuses assignment, so the constructor that attrs writes for it goes around the class, field by field.
+# That takes 0.55 us for a message, where reading a hundred thousand of them makes a quarter of a million values.  Each of
+# the four commonest classes therefore has a *mould*: a class with the same slots that is not frozen.  An instance is filled
+# by plain assignments, which the interpreter specialises, and then becomes one of the frozen class: 0.19 us, and from there
+# on nothing tells it from one that the constructor made.  Only what has the same slots and no slot for weak references, as
+# these four, may change its class.
+
+
+def mould(frozen_class: Any) -> Any:
+    """A class with the slots of *frozen_class* that is not frozen, for makers like the ones below."""
+    return type(f"_{frozen_class.__name__}Mould", (), {"__slots__": frozen_class.__slots__})
+
+
+_TextMould: Final = mould(Text)
+_CallMould: Final = mould(Call)
+_ResultMould: Final = mould(Result)
+_MessageMould: Final = mould(Message)
+
+
+def new_text(text: str, wire: Wire) -> Text:
+    """`Text`, made faster."""
+    made = _TextMould()
+    made.text = text
+    made.wire = wire
+    made.__class__ = Text
+    finished: Text = made
+    return finished
+
+
+def new_call(call_id: str, name: str, arguments: Json, wire: Wire) -> Call:
+    """`Call`, made faster."""
+    made = _CallMould()
+    made.id = call_id
+    made.name = name
+    made.arguments = arguments
+    made.wire = wire
+    made.__class__ = Call
+    finished: Call = made
+    return finished
+
+
+def new_result(call_id: str, content: str | tuple[Block, ...] | None, wire: Wire) -> Result:
+    """`Result`, made faster."""
+    made = _ResultMould()
+    made.call_id = call_id
+    made.content = content
+    made.wire = wire
+    made.__class__ = Result
+    finished: Result = made
+    return finished
+
+
+def new_message(role: Role, content: str | tuple[Block, ...], wire: Wire) -> Message:
+    """`Message` of an origin that nobody stated, made faster."""
+    made = _MessageMould()
+    made.role = role
+    made.content = content
+    made.wire = wire
+    made.origin = None
+    made.__class__ = Message
+    finished: Message = made
+    return finished
+
+
+# -- conversations ---------------------------------------------------------------------------------------------------------
 
 
 @frozen

@@ -16,9 +16,7 @@ Rules it obeys
       model message, and nothing follows but results of its batch, their
       attachments and harness messages.  Every other unanswered call is
       *dangling*.
-    * Calls and results pair by position: a result answers the nearest earlier
-      unanswered call with its id, and no call that a person has since talked
-      past.  The same id in another turn never matters.
+    * Calls and results pair by position (`pairing`).
 
 How it works
     *Image pseudo-messages.*  Several wire formats cannot hold an image in a
@@ -48,13 +46,12 @@ from __future__ import annotations
 import enum
 import sys
 import types
-from collections import deque
-from itertools import accumulate
 from typing import Final
 
 from attrs import frozen
 
-from .model import Call, Conversation, Media, Message, Opaque, Origin, Result, Text
+from .model import Conversation, Media, Message, Opaque, Origin, Result, Text, mould
+from .pairing import Pairing, PairingByPlace
 from .recognition import PLAIN_STARTS, is_bridge, is_harness, is_marker, is_placeholder
 
 __all__ = ["Division", "Kind", "Step", "Turn", "divide", "origins", "turns"]
@@ -81,12 +78,25 @@ class Kind(enum.Enum):
     """Of unknown origin: no boundary, and kept as if a person had written it."""
 
 
-@frozen
+@frozen(weakref_slot=False)
 class Step:
     """Messages ``start`` to ``stop`` (half-open): a model message, its results, their attachments."""
 
     start: int
     stop: int
+
+
+_StepMould: Final = mould(Step)
+
+
+def _new_step(start: int, stop: int) -> Step:
+    """`Step`, made faster (see `model.mould`)."""
+    made = _StepMould()
+    made.start = start
+    made.stop = stop
+    made.__class__ = Step
+    finished: Step = made
+    return finished
 
 
 @frozen
@@ -173,62 +183,57 @@ def divide(conversation: Conversation) -> Division:
     messages = conversation.messages
     kinds: list[Kind] = []
     append = kinds.append
-    openers: list[int] = []  # model messages and prompts: where steps and turns may begin
-    pairing = _Pairing()
+    pairing = PairingByPlace() if conversation.dialect == "gemini" else Pairing()
+    opens = pairing.openers.append  # model messages and prompts: where steps and turns may begin
     person: int | None = None
     itemised = conversation.dialect == "openai-responses"  # a response of the model is a run of messages there
     model, prompt, result = Kind.MODEL, Kind.PROMPT, Kind.RESULT  # the loop is hot and members are slow to look up
     for position, message in enumerate(messages):
         role = message.role
+        content = message.content
         if role == "model":
-            if (
-                itemised
-                and kinds
-                and kinds[-1] is model
-                and not (_is_compacted(messages[position - 1]) or _is_compacted(message))
-            ):
-                pairing.links.append((position - 1, position))
+            if not (itemised and kinds and kinds[-1] is model and _goes_on(messages[position - 1], message)):
+                opens(position)
             append(model)
-            openers.append(position)
-            if pairing.passed:
+            if pairing.passed and not itemised:  # where each item stands for itself a result may come at any distance
                 pairing.give_up()
-            if message.content.__class__ is not str:
-                pairing.calls(position, message)
+            if not isinstance(content, str):
+                pairing.calls(position, content)
         elif role == "user" or role == "tool":
-            content = message.content
-            if content.__class__ is str:
+            if isinstance(content, str):
                 if message.origin is None and content[:1] in PLAIN_STARTS:  # as most prompts
                     append(prompt)
-                    openers.append(position)
+                    opens(position)
                     pairing.passed = pairing.is_open
                     person = position
                     continue
             else:
-                has_results, has_words = pairing.answers(position, message)
-                if has_results:
+                results = pairing.results(content)
+                if results:
                     append(result)
-                    if has_words and not _stated(message):
+                    if results < len(content) and not _stated(message):
                         person = position
                     continue
             kind, certain = _user_kind(position, message, kinds, messages)
             append(kind)
             if kind is prompt:
-                openers.append(position)
+                opens(position)
                 pairing.passed = pairing.is_open
+            elif kind is Kind.ATTACHMENT and position > 1 and kinds[position - 1] is model and is_bridge(messages[position - 1]):
+                pairing.enclose(position - 2)  # a bridge between results and their attachment belongs to the step of the results
             if not certain and _says_something(message):
                 person = position
         else:
             append(Kind.OTHER if role == "other" else Kind.SYSTEM)
-    if Kind.ATTACHMENT in kinds:
-        _join_attachments(kinds, messages, pairing)
-    inside = pairing.inside(len(messages))
-    starts = []
-    for position in openers:
-        if not inside[position]:
-            starts.append(position)
-        elif kinds[position] is prompt:
+    for position in pairing.enclosed:
+        if kinds[position] is prompt:
             kinds[position] = Kind.PROMPT_TEXT
-    return _assemble(messages, kinds, starts, pairing, person, itemised=itemised)
+    return _assemble(messages, kinds, pairing, person, itemised=itemised)
+
+
+def _goes_on(before: Message, message: Message) -> bool:
+    """Whether an item of the model's belongs to the response of the item *before*, and is no place to cut at."""
+    return not (_is_compacted(before) or _is_compacted(message))
 
 
 def _says_something(message: Message) -> bool:
@@ -239,99 +244,6 @@ def _says_something(message: Message) -> bool:
 def _is_compacted(message: Message) -> bool:
     """Whether a message is a provider's compaction object: the place behind it can be cut."""
     return any(isinstance(block, Opaque) and block.kind == "compaction" for block in message.blocks)
-
-
-class _Pairing:
-    """Which calls are open, and which stretches of messages they hold together."""
-
-    def __init__(self) -> None:
-        self.open: dict[str, tuple[int, int]] = {}  # id -> (message, ordinal), while only one call with it is open
-        self.crowded: dict[str, list[tuple[int, deque[int]]]] = {}  # the same for ids that several open calls share
-        self.links: list[tuple[int, int]] = []  # (message of the call, message of its result)
-        self.given_up: list[tuple[int, int]] = []
-        self.server: dict[str, int] = {}
-        self.passed = False
-        """Whether a person has spoken while calls were open."""
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self.open or self.crowded)
-
-    def calls(self, position: int, message: Message) -> None:
-        """A model message: note its calls."""
-        ordinal = 0
-        for call in message.content:
-            if not isinstance(call, Call):
-                continue
-            if not call.is_client:
-                self.server[call.id] = position
-                continue
-            if call.id in self.open or call.id in self.crowded:
-                self._crowd(call.id, position, ordinal)
-            else:
-                self.open[call.id] = (position, ordinal)
-            ordinal += 1
-            if call.wire.rest:
-                caller = call.wire.get("caller")  # a program run by the provider made this call
-                origin = self.server.get(caller.get("tool_id", "")) if isinstance(caller, dict) else None
-                if origin is not None and origin != position:
-                    self.links.append((origin, position))
-
-    def _crowd(self, call_id: str, position: int, ordinal: int) -> None:
-        groups = self.crowded.setdefault(call_id, [])
-        if call_id in self.open:
-            start, first = self.open.pop(call_id)
-            groups.append((start, deque((first,))))
-        if groups[-1][0] == position:
-            groups[-1][1].append(ordinal)
-        else:
-            groups.append((position, deque((ordinal,))))
-
-    def answers(self, position: int, message: Message) -> tuple[bool, bool]:
-        """A user-role or tool message: close what it answers; whether it holds results, and anything else."""
-        has_results = has_words = False
-        for block in message.content:
-            if not isinstance(block, Result) or not block.is_client:
-                has_words = True
-                continue
-            has_results = True
-            opened = self.open.pop(block.call_id, None)
-            if opened is not None:
-                self.links.append((opened[0], position))
-            elif block.call_id in self.crowded:
-                self._answer_crowded(position, block.call_id)
-        return has_results, has_words
-
-    def _answer_crowded(self, position: int, call_id: str) -> None:
-        """The nearest message with open calls of this id, and in it the first of them."""
-        groups = self.crowded[call_id]
-        start, ordinals = groups[-1]
-        ordinals.popleft()
-        if not ordinals:
-            groups.pop()
-            if not groups:
-                del self.crowded[call_id]
-        self.links.append((start, position))
-
-    def give_up(self) -> None:
-        """A person spoke and the model went on: what is open stays unanswered."""
-        self.given_up.extend(self.unanswered())
-        self.open.clear()
-        self.crowded.clear()
-        self.passed = False
-
-    def unanswered(self) -> list[tuple[int, int]]:
-        """The open calls as (message, ordinal)."""
-        crowded = [(start, one) for groups in self.crowded.values() for start, ordinals in groups for one in ordinals]
-        return [*self.open.values(), *crowded]
-
-    def inside(self, length: int) -> list[int]:
-        """For each position how many links span it; where one does, nothing may begin."""
-        change = [0] * (length + 1)
-        for start, stop in self.links:
-            change[start + 1] += 1
-            change[stop + 1] -= 1
-        return list(accumulate(change[:length]))
 
 
 def _user_kind(position: int, message: Message, kinds: list[Kind], messages: tuple[Message, ...]) -> tuple[Kind, bool]:
@@ -415,24 +327,19 @@ def _lacking(run: range, messages: tuple[Message, ...]) -> int:
     return count
 
 
-def _join_attachments(kinds: list[Kind], messages: tuple[Message, ...], pairing: _Pairing) -> None:
-    """A bridge between results and their attachment belongs to the step of the results."""
-    for position, kind in enumerate(kinds):
-        if kind is Kind.ATTACHMENT and position > 1 and kinds[position - 1] is Kind.MODEL and is_bridge(messages[position - 1]):
-            pairing.links.append((position - 2, position))
-
-
 def _assemble(
     messages: tuple[Message, ...],
     kinds: list[Kind],
-    starts: list[int],
-    pairing: _Pairing,
+    pairing: Pairing,
     person: int | None,
     *,
     itemised: bool,
 ) -> Division:
     """Turns and steps from the places where they begin."""
     length = len(messages)
+    starts = pairing.openers
+    if starts and _is_compacted(messages[starts[0]]) and len(messages[starts[0]].content) == 1:
+        del starts[0]  # a provider's compaction object at the beginning is of the head
     head_stop = starts[0] if starts else length
     for position in range(head_stop):
         if kinds[position] in (Kind.HARNESS, Kind.OTHER, Kind.ATTACHMENT):
@@ -444,7 +351,7 @@ def _assemble(
     prompt = Kind.PROMPT
     for start, stop in zip(starts, [*starts[1:], length], strict=False):
         if kinds[start] is not prompt:
-            steps.append(Step(start, stop))
+            steps.append(_new_step(start, stop))
             continue
         if opened >= 0:
             turns.append(Turn(opened, start, tuple(steps[first_step:])))
@@ -458,7 +365,7 @@ def _assemble(
 
 
 def _frontier(
-    messages: tuple[Message, ...], kinds: list[Kind], pairing: _Pairing, *, itemised: bool
+    messages: tuple[Message, ...], kinds: list[Kind], pairing: Pairing, *, itemised: bool
 ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
     """The unanswered calls, pending and dangling."""
     left = pairing.unanswered()

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import attrs
 import pytest
 
 from compactlib import errors, model
-from compactlib.model import Call, Conversation, Envelope, Media, Message, Opaque, Reasoning, Result, Text, Tool, Wire, wire
+from compactlib.model import (
+    Call,
+    Conversation,
+    Envelope,
+    Media,
+    Message,
+    Opaque,
+    Reasoning,
+    Result,
+    Text,
+    Tool,
+    Wire,
+    new_call,
+    new_message,
+    new_result,
+    new_text,
+    wire,
+)
 
 VALUES = (
     Wire("user"),
@@ -34,6 +53,31 @@ def test_values_are_frozen_and_slotted(value: Any) -> None:
         setattr(value, first, None)
     assert not hasattr(value, "__dict__")
     assert value == attrs.evolve(value)
+
+
+MADE = (
+    (new_text("x", wire("text")), Text("x", wire("text"))),
+    (new_call("i", "n", "{}", wire("function")), Call("i", "n", "{}", wire("function"))),
+    (new_result("i", "r", wire("tool_result")), Result("i", "r", wire("tool_result"))),
+    (new_message("user", "x", wire("user")), Message("user", "x", wire("user"))),
+)
+
+
+@pytest.mark.parametrize(("made", "value"), MADE, ids=lambda value: type(value).__name__)
+def test_what_is_made_faster_is_the_same(made: Any, value: Any) -> None:
+    """Class, fields, equality, hash, words; frozen all the same; copied, stored and changed like any other."""
+    first = attrs.fields(type(value))[0].name
+
+    assert type(made) is type(value)
+    assert attrs.fields_dict(type(made)).keys() == set(type(made).__slots__)
+    assert (made, hash(made), repr(made)) == (value, hash(value), repr(value))
+    assert copy.deepcopy(made) == pickle.loads(pickle.dumps(made)) == attrs.evolve(made) == value  # noqa: S301 - our own bytes
+    assert attrs.evolve(made, **{first: "y"}) == attrs.evolve(value, **{first: "y"}) != value
+    assert getattr(made, first) != "y"
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        setattr(made, first, None)
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        delattr(made, first)
 
 
 def test_shapes_without_residue_are_shared_and_the_table_is_bounded() -> None:

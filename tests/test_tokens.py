@@ -539,6 +539,18 @@ class TestMemo:
         assert [memo.messages(messages) for _ in range(3)] == [11 + 3 * MESSAGE_TOKENS] * 3
         assert counter.texts == ["one", "three", "one"]  # equal messages are not the same message
 
+    def test_sizes_of_several_are_those_of_each(self) -> None:
+        """In order, whatever was counted before."""
+        counter = Listening()
+        memo = Memo(counter)
+        messages = [user("one"), user("three"), user("seventeen")]
+        memo.message(messages[1])
+
+        assert memo.sizes(messages) == [length + MESSAGE_TOKENS for length in (3, 5, 9)]
+        assert counter.texts == ["three", "one", "seventeen"]
+        assert Memo(len).sizes(messages) == memo.sizes(messages)
+        assert Memo(len).sizes([]) == []
+
     def test_a_counted_message_is_held(self) -> None:
         """Another message cannot come to stand at its address."""
         memo = Memo(len)

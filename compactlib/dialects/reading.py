@@ -44,7 +44,6 @@ MAX_NODES: Final = 20_000_000
 
 _LARGEST: Final = 10**MAX_DIGITS
 _SMALLEST: Final = -_LARGEST
-_SMALL: Final = 1 << 62
 _PLAIN: Final = frozenset({str, bool, type(None)})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -138,6 +137,13 @@ def copy_json(value: Json, path: str = "$", depth: int = 0) -> Json:
         WireError: *value* holds something that JSON cannot.
     """
     kind = value.__class__
+    if kind is dict and depth < MAX_DEPTH:
+        for key, item in value.items():
+            sort = item.__class__
+            if key.__class__ is not str or not (sort in _PLAIN or (sort is int and _SMALLEST < item < _LARGEST)):
+                break
+        else:  # one level of plain values, as most arguments of calls are
+            return value.copy()
     if kind in _PLAIN:
         return value
     if kind is int:
@@ -151,13 +157,6 @@ def copy_json(value: Json, path: str = "$", depth: int = 0) -> Json:
     if depth >= MAX_DEPTH:
         raise WireError("$", f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise WireError(path, f"the key {key!r} is no string")
-            if item.__class__ not in _PLAIN and (item.__class__ is not int or not _SMALLEST < item < _LARGEST):
-                break
-        else:
-            return dict(value)
         made = {}
         for key, item in value.items():
             if not isinstance(key, str):

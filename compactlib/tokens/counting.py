@@ -33,7 +33,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ..errors import PolicyError
@@ -135,7 +135,7 @@ def _message(message: Message, counter: Counter) -> int:
     if isinstance(content, str):
         return size + counter(content)
     for block in content:
-        size += counter(block.text) if isinstance(block, Text) and not block.wire.rest else _block(block, counter)
+        size += _block(block, counter)
     return size
 
 
@@ -214,17 +214,18 @@ class Memo:
             self._held.append(message)
         return size
 
-    def messages(self, messages: Iterable[Message]) -> int:
+    def messages(self, messages: Sequence[Message]) -> int:
         """The tokens of several messages together."""
-        sizes, held, counter = self._sizes, self._held, self.counter
-        total = 0
-        for message in messages:
-            size = sizes.get(id(message))
-            if size is None:
-                size = sizes[id(message)] = _message(message, counter)
-                held.append(message)
-            total += size
-        return total
+        return sum(self.sizes(messages))
+
+    def sizes(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens of each of several messages; of many new ones faster than one by one."""
+        known, counter = self._sizes, self.counter
+        fresh = [message for message in messages if id(message) not in known] if known else messages
+        sizes = [_message(message, counter) for message in fresh]
+        known.update(zip(map(id, fresh), sizes, strict=True))
+        self._held += fresh
+        return sizes if fresh is messages else [known[id(message)] for message in messages]
 
     def overhead(self, conversation: Conversation) -> int:
         """

@@ -48,6 +48,7 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import gcd
 from typing import Final, TypeAlias
 from zlib import adler32
 
@@ -177,7 +178,9 @@ def _counter(columns: Sequence[int], per_cent: int) -> Counter:
     rebate = min(REBATE[column] for column in columns) // _UNIT
     flat = _flattened(words, rebate)
     least = min(figures)
-    per_token = 100 * 100 // _UNIT
+    shared = gcd(per_cent, 100 * 100 // _UNIT)
+    charged, one = per_cent // shared, 100 * 100 // _UNIT // shared  # what a unit of price comes to, and a token
+    almost_one = one - 1  # added, so that the division rounds up
     from_bytes = int.from_bytes
 
     def read(text: str) -> int:
@@ -203,21 +206,19 @@ def _counter(columns: Sequence[int], per_cent: int) -> Counter:
         return read(text[:_WHOLE_CHARS]) + read(windows) * (length - _WHOLE_CHARS) // len(windows)
 
     def count(text: str) -> int:
-        length = len(text)
-        if length > _WHOLE_CHARS:
-            cost = read_samples(text)
-        elif length > _SHORT_CHARS:
-            cost = read(text)
+        if len(text) > _SHORT_CHARS:
+            cost = read(text) if len(text) <= _WHOLE_CHARS else read_samples(text)
         else:  # most texts: all in one place, for to call a function takes as long as to add the prices up
             try:
                 data = text.encode()
             except UnicodeEncodeError:
                 data = text.encode("utf-8", "surrogatepass")
             prices = data.translate(flat)
-            cost = adler32(prices, 0) & 0xFFFF if len(prices) <= _CHUNK else _sum(prices)
-            if cost > least * len(prices):
+            length = len(prices)
+            cost = adler32(prices, 0) & 0xFFFF if length <= _CHUNK else _sum(prices)
+            if cost > least * length:
                 cost = min(cost, _sum(data.translate(figures)))
-        return -(-cost * per_cent // per_token)
+        return (cost * charged + almost_one) // one
 
     return count
 

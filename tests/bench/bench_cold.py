@@ -31,18 +31,24 @@ COUNT = 100_000
 
 
 def cold(body: Any, dialect: str) -> Any:
-    """Everything that is done once for a conversation that comes from outside."""
+    """
+    Everything that is done once for a conversation that comes from outside.
+
+    What was made is given back, so that it is taken apart outside the
+    measurement, as what `json.loads` made is.
+    """
     conversation = cl.parse(body, dialect=dialect)
     violations = cl.check(conversation)
-    weights = count(conversation)
+    memo, weights = count(conversation)
     division = divide(conversation)
-    return violations, choose(division, find_cuts(conversation, division), weights, limit_tokens=100_000)
+    cuts = find_cuts(conversation, division)
+    return conversation, violations, memo, division, cuts, choose(division, cuts, weights, limit_tokens=100_000)
 
 
-def count(conversation: Conversation) -> list[int]:
+def count(conversation: Conversation) -> tuple[Memo, list[int]]:
     """The size of each message."""
     memo = Memo(cl.estimate)
-    return [memo.message(message) for message in conversation.messages]
+    return memo, memo.sizes(conversation.messages)
 
 
 def seconds(work: Callable[[], Any], *, collect: bool = False) -> float:

@@ -34,16 +34,22 @@ def long_body(dialect: str, messages: int = _MESSAGES) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     step = 0
     while len(found) < messages:
-        found.append(
-            {"role": "user", "content": f"Request {step}: make the tests of module {step % 97} pass. " + "Please. " * 12}
-        )
+        request = f"Request {step}: make the tests of module {step % 97} pass. " + "Please. " * 12
+        found.append(_words(dialect, "user", request))
         for _ in range(_STEPS_PER_TURN):
             step += 1
-            ids = [f"call_{step:08d}{letter}" for letter in ("ab" if step % 3 == 0 else "a")]
+            prefix = "" if dialect == "mistral" else "call_"
+            ids = [f"{prefix}{step:08d}{letter}" for letter in ("ab" if step % 3 == 0 else "a")]
             words = _RUSSIAN * 2 if step % 5 == 0 else _ENGLISH
             found += _step(dialect, ids, words, _LOG * 3)
-        found.append({"role": "assistant", "content": "Done. " * 20})
+        found.append(_words(dialect, "assistant", "Done. " * 20))
     return found[:messages]
+
+
+def _words(dialect: str, role: str, words: str) -> dict[str, Any]:
+    if dialect == "gemini":
+        return {"role": "model" if role == "assistant" else role, "parts": [{"text": words}]}
+    return {"role": role, "content": [{"text": words}] if dialect == "bedrock" else words}
 
 
 def _step(dialect: str, ids: list[str], words: str, log: str) -> list[dict[str, Any]]:
@@ -52,7 +58,23 @@ def _step(dialect: str, ids: list[str], words: str, log: str) -> list[dict[str, 
         calls = [{"type": "tool_use", "id": key, "name": "read_file", "input": arguments} for key in ids]
         results = [{"type": "tool_result", "tool_use_id": key, "content": log} for key in ids]
         return [{"role": "assistant", "content": [{"type": "text", "text": words}, *calls]}, {"role": "user", "content": results}]
+    if dialect == "bedrock":
+        uses = [{"toolUse": {"toolUseId": key, "name": "read_file", "input": arguments}} for key in ids]
+        given = [{"toolResult": {"toolUseId": key, "content": [{"text": log}], "status": "success"}} for key in ids]
+        return [{"role": "assistant", "content": [{"text": words}, *uses]}, {"role": "user", "content": given}]
+    if dialect == "gemini":
+        parts = [{"functionCall": {"id": key, "name": "read_file", "args": arguments}} for key in ids]
+        signed = {**parts[0], "thoughtSignature": "c2lnbmF0dXJl" * 8}
+        answers = [{"functionResponse": {"id": key, "name": "read_file", "response": {"output": log}}} for key in ids]
+        return [{"role": "model", "parts": [{"text": words}, signed, *parts[1:]]}, {"role": "user", "parts": answers}]
     text = json.dumps(arguments)
+    if dialect == "openai-responses":
+        echo = {"type": "function_call", "name": "read_file", "arguments": text, "status": "completed"}
+        return [
+            {"role": "assistant", "content": words},
+            *({**echo, "call_id": key, "id": f"fc_{key}"} for key in ids),
+            *({"type": "function_call_output", "call_id": key, "output": log} for key in ids),
+        ]
     calls = [{"id": key, "type": "function", "function": {"name": "read_file", "arguments": text}} for key in ids]
     return [
         {"role": "assistant", "content": words, "tool_calls": calls},
@@ -106,7 +128,7 @@ def _hostile(kind: str, size: int) -> Conversation:
 def run() -> list[tuple[str, float, str]]:
     """(what, figure, remark) for each measurement."""
     rows: list[tuple[str, float, str]] = []
-    for dialect in ("anthropic", "openai-chat"):
+    for dialect in ("anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "mistral"):
         body = long_body(dialect)
         text = json.dumps(body, ensure_ascii=False)
         size = len(text.encode())
