@@ -37,7 +37,10 @@ from typing import Any, Final, Literal
 from attrs import field, frozen
 
 from .errors import PolicyError
-from .tokens import estimate
+from .models import model_named
+from .options import Admission, Clearing
+from .protocol.profiles import profile_named
+from .tokens import counter_for, estimate
 
 __all__ = ["SMALLEST_SUMMARY_TOKENS", "Policy", "Sizes", "sizes"]
 
@@ -84,6 +87,21 @@ def _optional_text(policy: Policy, attribute: Any, value: Any) -> None:
         raise PolicyError(attribute.name, f"the name of a language, not {value!r}")
 
 
+def _an(kind: type) -> Callable[[Policy, Any, Any], None]:
+    def check(policy: Policy, attribute: Any, value: Any) -> None:
+        del policy
+        if not isinstance(value, kind):
+            raise PolicyError(attribute.name, f"an instance of {kind.__name__}, not {value!r}")
+
+    return check
+
+
+def _optional_profile(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy, attribute
+    if value is not None:
+        profile_named(value)
+
+
 @frozen(kw_only=True)
 class Policy:
     """
@@ -109,6 +127,11 @@ class Policy:
         summariser_window_tokens: the window of the model that summarises, if
             it is another one.
         counter: counts the tokens of a text.
+        admission: how large a tool's output may enter (see `admit`).
+        clearing: which old outputs leave the conversation.
+        profile: how the provider wants the result, by name; the dialect's own
+            way if not given.  It decides how the head is written, and the
+            result is judged by it.
 
     Raises:
         PolicyError: on construction, for a value that is impossible or
@@ -134,6 +157,51 @@ class Policy:
     language: str | None = field(default=None, validator=_optional_text)
     summariser_window_tokens: int | None = field(default=None, validator=_positive)
     counter: Callable[[str], int] = field(default=estimate, validator=_callable)
+    admission: Admission = field(default=Admission(), validator=_an(Admission))
+    clearing: Clearing = field(default=Clearing(), validator=_an(Clearing))
+    profile: str | None = field(default=None, validator=_optional_profile)
+
+    @classmethod
+    def for_model(cls, name: str, **fields: Any) -> Policy:
+        """
+        The policy for a model by its name, as a request, a gateway or a cloud writes it.
+
+        The window is that of the table in `compactlib.models`; the counter is
+        that of the model's family.  Where the prompt alone is limited, the
+        reserve is what the window has beyond that.  Whatever *fields* say goes
+        before.
+
+        Raises:
+            PolicyError: the model is not known and *fields* do not hold
+                ``window_tokens``, because a window is never guessed; or the
+                fields contradict each other, or what is known of the model.
+
+        >>> Policy.for_model("claude-sonnet-4-5-20250929").window_tokens, Policy.for_model("openai/gpt-5").reserve_tokens
+        (200000, 128000)
+        >>> Policy.for_model("my-own-model", window_tokens=64_000).window_tokens
+        64000
+        >>> Policy.for_model("my-own-model")
+        Traceback (most recent call last):
+            ...
+        compactlib.errors.PolicyError: window_tokens: the window of 'my-own-model' is not known (pass window_tokens=...)
+        """
+        if not isinstance(name, str):
+            raise PolicyError("model", f"the name of a model, not {name!r}")
+        model = model_named(name)
+        if model is None:
+            if fields.get("window_tokens") is None:
+                raise PolicyError("window_tokens", f"the window of {name[:64]!r} is not known", hint="pass window_tokens=...")
+            return cls(**fields)
+        chosen: dict[str, Any] = {"window_tokens": model.window_tokens, "counter": counter_for(model.family), **fields}
+        if model.input_tokens is not None and isinstance(chosen["window_tokens"], int):
+            beyond = chosen["window_tokens"] - model.input_tokens
+            reserve = chosen.get("reserve_tokens")
+            if beyond > 0 and reserve is None:
+                chosen["reserve_tokens"] = beyond
+            elif isinstance(reserve, int) and reserve < beyond:
+                limit = f"a prompt of {model.name} has at most {model.input_tokens} tokens"
+                raise PolicyError("reserve_tokens", f"at least {beyond}, because {limit}, not {reserve}")
+        return cls(**chosen)
 
     def __attrs_post_init__(self) -> None:
         known = sizes(self, overhead_tokens=0)

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlib.dialects import parse
+from compactlib.dialects import messages_key, parse
 from compactlib.errors import WireError
 from compactlib.protocol.rules import RULES
 from compactlib.protocol.validator import Validator, check
@@ -99,6 +99,44 @@ MESSAGES = {
         ),
     ),
 }
+ITEM_KINDS = st.sampled_from(
+    [
+        "function_call",
+        "custom_tool_call",
+        "tool_search_call",
+        "shell_call",
+        "mcp_approval_request",
+        "computer_call",
+        "web_search_call",
+    ]
+)
+OUTPUT_KINDS = st.sampled_from(
+    ["function_call_output", "custom_tool_call_output", "tool_search_output", "shell_call_output", "computer_call_output"]
+)
+OTHER_KINDS = st.sampled_from(["item_reference", "compaction", "additional_tools", "mcp_list_tools", "text", "thing"])
+ITEM_IDS = st.sampled_from(["fc_1", "msg_1", "rs_1", "rs_1", "a", "", "i" * 70, None])
+ITEM_PARTS = st.one_of(
+    st.fixed_dictionaries({"type": st.sampled_from(["input_text", "output_text", "text"]), "text": TEXTS}),
+    st.fixed_dictionaries({"type": st.sampled_from(["input_image", "refusal", "thing"]), "image_url": JSON}),
+)
+SAYINGS = st.one_of(st.none(), TEXTS, st.lists(ITEM_PARTS, max_size=3))
+MESSAGES["openai-responses"] = st.one_of(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["user", "assistant", "assistant", "developer", "tool"]), "content": SAYINGS},
+        optional={"id": ITEM_IDS, "type": st.just("message")},
+    ),
+    st.fixed_dictionaries(
+        {"type": ITEM_KINDS, "call_id": IDS, "name": IDS, "id": st.one_of(ITEM_IDS, IDS)},
+        optional={"arguments": st.one_of(JSON, st.just("{}")), "execution": st.just("client"), "input": TEXTS, "action": JSON},
+    ),
+    st.fixed_dictionaries(
+        {"type": OUTPUT_KINDS, "call_id": IDS}, optional={"output": st.one_of(JSON, SAYINGS), "id": ITEM_IDS, "tools": JSON}
+    ),
+    st.fixed_dictionaries({"type": st.just("reasoning")}, optional={"id": ITEM_IDS, "encrypted_content": TEXTS, "summary": JSON}),
+    st.fixed_dictionaries(
+        {"type": OTHER_KINDS, "id": ITEM_IDS}, optional={"role": st.just("developer"), "encrypted_content": JSON}
+    ),
+)
 SETTINGS = st.fixed_dictionaries(
     {},
     optional={
@@ -107,12 +145,14 @@ SETTINGS = st.fixed_dictionaries(
         "tool_choice": st.one_of(JSON, st.just({"type": "any"})),
         "tools": st.lists(objects(name=IDS, type=TEXTS, function=JSON), max_size=3),
         "system": st.one_of(TEXTS, st.lists(PARTS, max_size=3)),
+        "store": st.booleans(),
+        "previous_response_id": st.one_of(st.none(), IDS),
         "context_management": st.one_of(
             JSON, st.fixed_dictionaries({"edits": st.lists(objects(type=TEXTS, keep=JSON), max_size=2)})
         ),
     },
 )
-BODIES = st.sampled_from(["anthropic", "openai-chat"]).flatmap(
+BODIES = st.sampled_from(sorted(MESSAGES)).flatmap(
     lambda dialect: st.tuples(st.just(dialect), st.lists(MESSAGES[dialect], max_size=6), st.one_of(st.none(), SETTINGS))
 )
 
@@ -126,7 +166,7 @@ def resolve(body: Any, pointer: str) -> Any:
 
 def assert_judged(dialect: str, messages: list[Any], settings: dict[str, Any] | None) -> None:
     """Everything that holds of a judgement, whatever was judged."""
-    body: Any = messages if settings is None else {**settings, "messages": messages}
+    body: Any = messages if settings is None else {**settings, messages_key(dialect): messages}
     try:
         conversation = parse(body, dialect=dialect)
     except WireError:

@@ -8,7 +8,7 @@ import pytest
 
 from compactlib.protocol.automaton import EXPECTED, TABLE, Automaton, Breach, Event, Neighbours, State, describe
 
-OPEN_STATES = {State.CALLING, State.WAITING, State.PARTIAL, State.SPLIT, State.ASIDE, State.AWAY}
+OPEN_STATES = {State.CALLING, State.WAITING, State.PARTIAL, State.SPLIT, State.ASIDE, State.AWAY, State.PAST}
 FRAMES = (Event.SYSTEM, Event.USER, Event.MODEL)
 ENDS = (Event.REQUEST, Event.HISTORY)
 RESULTS = (Event.ANSWER, Event.LAST, Event.REPEAT, Event.LATE, Event.STRAY)
@@ -49,13 +49,27 @@ def separate(*words: str) -> list[str]:
     return Script(Neighbours.SEPARATE, "message").say(*words)
 
 
+def counted(*words: str) -> list[str]:
+    return Script(Neighbours.COUNTED, "message").say(*words)
+
+
+def free(*responses: str) -> list[str]:
+    return Script(Neighbours.FREE, "message").say(*responses)
+
+
+def states(neighbours: Neighbours) -> set[State]:
+    """The states that a kind of dialect has: only where messages are free may the model go past its calls."""
+    return set(State) - (set() if neighbours is Neighbours.FREE else {State.PAST})
+
+
 def test_each_state_answers_each_frame_and_each_end() -> None:
     """A message of any side may begin anywhere, and a conversation may end anywhere."""
-    for table in TABLE.values():
-        assert {(state, event) for state in State for event in (*FRAMES, *ENDS)} <= set(table)
+    for neighbours, table in TABLE.items():
+        assert {(state, event) for state in states(neighbours) for event in (*FRAMES, *ENDS)} <= set(table)
+        assert {state for state, _event in table} == states(neighbours)
 
 
-def test_calls_are_open_in_six_states() -> None:
+def test_calls_are_open_in_seven_states() -> None:
     """A frame or a result never leads from open calls to a state without, unless it says so or answers the last."""
     for table in TABLE.values():
         for (state, event), (goal, breach) in table.items():
@@ -67,16 +81,16 @@ def test_calls_are_open_in_six_states() -> None:
 
 def test_ends_change_nothing() -> None:
     """To ask what it would break to end here leads nowhere."""
-    for table in TABLE.values():
-        for state in State:
+    for neighbours, table in TABLE.items():
+        for state in states(neighbours):
             for end in ENDS:
                 assert table[state, end][0] is state
 
 
 def test_a_request_forbids_more_than_a_history() -> None:
     """What breaks a history when it ends breaks a request too."""
-    for table in TABLE.values():
-        for state in State:
+    for neighbours, table in TABLE.items():
+        for state in states(neighbours):
             if table[state, Event.HISTORY][1] is not None:
                 assert table[state, Event.REQUEST][1] is Breach.OPEN
 
@@ -96,7 +110,7 @@ def test_every_breach_occurs_where_neighbours_are_joined() -> None:
 
 def test_dialects_differ_where_the_text_says_so() -> None:
     """Joining neighbours matters in these cells and in no other."""
-    one, other = TABLE.values()
+    one, other = TABLE[Neighbours.JOINED], TABLE[Neighbours.SEPARATE]
     differing = {cell for cell in {*one, *other} if one.get(cell) != other.get(cell)}
 
     assert differing == {
@@ -116,6 +130,37 @@ def test_dialects_differ_where_the_text_says_so() -> None:
     }
 
 
+def test_counting_differs_from_joining_where_the_text_says_so() -> None:
+    """A turn of the user's that is answered in full stays so, and only a call may not stand first."""
+    one, other = TABLE[Neighbours.JOINED], TABLE[Neighbours.COUNTED]
+
+    assert {cell for cell in {*one, *other} if one.get(cell) != other.get(cell)} == {
+        (State.START, Event.MODEL),
+        (State.AWAY, Event.ANSWER),
+        (State.WHOLE, Event.PROMPT),
+        (State.WHOLE, Event.NOTE),
+        (State.WHOLE, Event.LATE),
+        (State.WHOLE, Event.STRAY),
+    }
+
+
+def test_freedom_is_that_calls_stay_open_and_nothing_is_late() -> None:
+    """In every state where calls wait the model may go on, and no result is ever too late."""
+    one, other = TABLE[Neighbours.SEPARATE], TABLE[Neighbours.FREE]
+    differing = {cell for cell in {*one, *other} if one.get(cell) != other.get(cell)}
+    waiting = OPEN_STATES - {State.PAST}
+
+    assert {cell for cell in differing if State.PAST not in cell and Event.LATE not in cell} == {
+        *((state, Event.MODEL) for state in waiting),
+        (State.CALLING, Event.WORDS),
+        (State.AWAY, Event.ANSWER),
+        (State.AWAY, Event.OVERDUE),
+        (State.MODEL, Event.REPEAT),
+        (State.CALLING, Event.REPEAT),
+    }
+    assert Breach.OPEN not in {breach for (_state, event), (_goal, breach) in other.items() if event not in ENDS}
+
+
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_all_states_but_one_are_reached_without_a_breach(neighbours: Neighbours) -> None:
     """Every state is somewhere a legal conversation can be, at least for a while."""
@@ -124,7 +169,7 @@ def test_all_states_but_one_are_reached_without_a_breach(neighbours: Neighbours)
         moves = TABLE[neighbours].items()
         reached |= {goal for (state, _event), (goal, breach) in moves if state in reached and breach is None}
 
-    assert reached == set(State)
+    assert reached == set(State) - {State.PAST} - (set() if neighbours is Neighbours.COUNTED else {State.FIRST})
 
 
 def test_each_state_says_what_may_come() -> None:
@@ -206,6 +251,76 @@ def test_joined_neighbours_break(words: list[str], breaches: list[str]) -> None:
 def test_separate_messages_break(words: list[str], breaches: list[str]) -> None:
     """Each fault has its name where messages stand for themselves."""
     assert separate(*words) == breaches
+
+
+@pytest.mark.parametrize(
+    ("words", "breaches"),
+    [
+        (["m words"], []),
+        (["m words", "m call:a", "u a"], ["ADJACENT", "START"]),
+        (["m call:a call:b", "u a b"], ["START"]),
+        (["u prompt", "m call:a", "u a prompt x"], ["REPEAT"]),
+        (["u prompt", "m call:a", "u note a note", "u x"], ["BETWEEN", "ADJACENT", "REPEAT"]),
+        (["u prompt", "m call:a", "u prompt", "m words", "u a"], ["OPEN", "LATE"]),
+        (["u prompt", "m words", "u x"], ["STRAY"]),
+        (["u prompt", "m call:a call:b", "u prompt a", "m words"], ["OPEN"]),
+    ],
+)
+def test_counted_messages_break(words: list[str], breaches: list[str]) -> None:
+    """Each fault has its name where results are counted; what is in order to such a provider, its profile leaves out."""
+    assert counted(*words) == breaches
+
+
+@pytest.mark.parametrize(
+    ("responses", "breaches"),
+    [
+        (["u prompt", "m words call:a call:b", "r b", "r a", "m words"], []),
+        (["u prompt", "m call:a words call:b", "r a", "r b"], ["ORDER"]),
+        (["u prompt", "m call:a", "u note", "r a"], ["BETWEEN"]),
+        (["u prompt", "m call:a", "s", "r a"], ["BETWEEN"]),
+        (["u prompt", "m call:a", "u prompt", "r a"], ["BETWEEN"]),
+        (["u prompt", "m call:a", "u prompt", "m call:b", "r a", "r b"], ["ORDER", "BETWEEN"]),
+        (["u prompt", "m call:a", "u prompt", "m call:b", "r b", "r a"], ["ORDER", "BETWEEN"]),
+        (["u prompt", "m call:a call:b", "r a", "m words", "r b"], ["ORDER", "BETWEEN"]),
+        (["u prompt", "m call:a", "r a", "m call:b", "r a", "r b"], ["REPEAT"]),
+        (["u prompt", "m call:a", "r a", "m words", "u prompt", "r a"], ["REPEAT"]),
+        (["u prompt", "m call:a", "u note", "m words", "r x", "r a"], ["ORDER", "STRAY", "BETWEEN"]),
+        (["r a", "m call:a"], ["STRAY"]),
+        (["u prompt", "m call:a call:a", "r a", "r a"], ["DUPLICATE"]),
+        (["u prompt", "m call:a", "r a", "m call:a", "r a"], ["REUSED"]),
+        (["u prompt", "m call:a", "u prompt", "m words call:a", "r a", "r a"], ["ORDER", "REUSED", "BETWEEN"]),
+    ],
+)
+def test_free_messages_break(responses: list[str], breaches: list[str]) -> None:
+    """Each fault has its name where results may come at any time; what is none, the profile leaves out."""
+    assert free(*responses) == breaches
+
+
+@pytest.mark.parametrize(
+    ("responses", "passed", "may_be_kept"),
+    [
+        (["u prompt", "m call:a call:b"], [], True),
+        (["u prompt", "m call:a call:b", "r b"], [], True),
+        (["u prompt", "m call:a call:b", "u note"], [], True),
+        (["u prompt", "m call:a call:b", "u prompt"], ["a", "b"], False),
+        (["u prompt", "m call:a call:b", "r a", "m call:c"], ["b"], False),
+        (["u prompt", "m call:a call:b", "r a", "m call:c", "r b"], [], True),
+        (["u prompt", "m call:a", "u prompt", "m call:b call:c", "r a"], [], True),
+        (["u prompt", "m call:a", "u prompt", "m call:b call:c", "r b"], ["a"], False),
+        (["u prompt", "m call:a", "u prompt", "m call:b", "r a", "u prompt"], ["b"], False),
+        (["u prompt", "m call:a", "u prompt", "m call:b", "r b", "r a"], [], True),
+        (["u prompt", "m call:a", "u prompt", "r a", "m call:b"], [], True),
+        (["u prompt", "m call:a call:a", "u prompt", "m words", "r a"], ["a"], False),
+    ],
+)
+def test_only_calls_of_the_last_response_may_be_kept_open(responses: list[str], passed: list[str], may_be_kept: bool) -> None:
+    """Law L4: what a person or a later response went past dangles until its result comes, however late."""
+    script = Script(Neighbours.FREE, "message")
+    script.say(*responses)
+
+    assert [key for key, _place in script.run.passed] == passed
+    assert (script.run.end(Event.HISTORY) is None) == may_be_kept
+    assert script.run.end(Event.REQUEST) is (Breach.OPEN if script.run.open else None)
 
 
 def test_a_fault_is_one_breach_and_the_rest_is_judged() -> None:
@@ -302,5 +417,6 @@ def test_the_description_draws_every_state_and_event() -> None:
     rows = [line for line in text.splitlines() if line.startswith("| ")]
 
     assert {f"| {event.name} " for event in Event} <= {row[: row.index(" |") + 1] for row in rows}
-    assert all(f"{state.name}" in text.split("```mermaid")[1] for state in State)
+    assert all(f"{state.name}" in text.split("```mermaid")[1] for state in states(Neighbours.JOINED))
+    assert "| PAST | MODEL |" in text
     assert describe() == text

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from compactlib.dialects import parse, render
-from compactlib.model import Call, Conversation, Media, Reasoning, Result
+from compactlib.model import Call, Conversation, Media, Reasoning, Result, Text
 from compactlib.protocol.answering import UNKNOWN_OUTCOME
 from compactlib.protocol.repair import Repaired, repair
 from compactlib.protocol.validator import check
 
+DIALECTS: Final = ("anthropic", "bedrock", "neutral", "openai-chat", "openai-responses")
 NOT_TOLD_APART: Final = {
     50: "whether a signature is cut short cannot be told from it: it is base64 of unknown length, so no rule finds it",
 }
@@ -81,7 +82,12 @@ CHECKS: Final[dict[str, Check]] = {
     "args_json_valid": lambda wanted, before, made: (
         wanted is all(is_object(block.arguments) for block in blocks(made.conversation) if isinstance(block, Call))
     ),
+    "item_types": lambda wanted, before, made: bool([item["type"] for item in render(made.conversation)] == wanted),
+    "first_role": lambda wanted, before, made: bool(render(made.conversation)[0]["role"] == wanted),
     "last_role": lambda wanted, before, made: bool(render(made.conversation)[-1]["role"] == wanted),
+    "no_whitespace_only_text": lambda wanted, before, made: (
+        wanted is not any(isinstance(block, Text) and not block.text.strip() for block in blocks(made.conversation))
+    ),
     "findings_include": lambda wanted, before, made: {FINDINGS[name] for name in wanted} <= {fix.name for fix in made.fixes},
     "kept_signatures": lambda wanted, before, made: set(wanted) <= signatures(made.conversation),
     "removed_signatures": lambda wanted, before, made: not set(wanted) & signatures(made.conversation),
@@ -96,9 +102,9 @@ def signatures(conversation: Conversation) -> set[str | None]:
 def misses(case: dict[str, Any]) -> list[str]:
     """Which expectations of a case do not hold."""
     given = case["input"]
-    messages = given["messages"]
+    messages = given.get("messages", given.get("input"))
     for message in messages:
-        for block in message["content"] if isinstance(message["content"], list) else ():
+        for block in message["content"] if isinstance(message.get("content"), list) else ():
             if "x_size" in block:
                 size = block.pop("x_size")
                 block["_px"] = [size["w"], size["h"]]
@@ -114,10 +120,10 @@ def test_every_direct_report_of_a_wrong_repair_is_answered(shared: Path) -> None
     cases = [
         case
         for case in map(json.loads, lines)
-        if (case["layer"], case["tier"]) == ("repair", "direct") and case["dialect"] in ("anthropic", "openai-chat", "neutral")
+        if (case["layer"], case["tier"]) == ("repair", "direct") and case["dialect"] in DIALECTS
     ]
     missed = {case["n"]: found for case in cases if (found := misses(case))}
 
-    assert [case["n"] for case in cases] == [10, 11, 12, 17, 21, 22, 23, 30, 39, 44, 49, 50, 88, 135, 163]
+    assert [case["n"] for case in cases] == [10, 11, 12, 17, 21, 22, 23, 30, 39, 44, 49, 50, 88, 135, 160, 163, 168, 172]
     assert missed == {50: ["removed_signatures"]}
     assert missed.keys() == NOT_TOLD_APART.keys()

@@ -12,6 +12,14 @@ from compactlib.protocol.profiles import PROFILES, Profile, profile_named
 from compactlib.protocol.rules import RULES
 from compactlib.protocol.validator import check
 
+KIN = (
+    {"C3", "C4", "C5"},
+    {"C2", "C4", "C5"},  # who counts results says "too many" of an orphan, a repetition and a late one
+    {"C7", "C9"},  # who lets the sides take turns says with whom they begin
+    {"C5", "C9"},  # who has a table of roles says the wrong role of what stands in a batch
+)
+"""Common rules that one rule of a provider may serve at once."""
+
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
 def test_every_profile_names_rules_that_exist(profile: Profile) -> None:
@@ -19,7 +27,8 @@ def test_every_profile_names_rules_that_exist(profile: Profile) -> None:
     for breach, (rule, case) in profile.breaches.items():
         assert RULES[rule].dialect == profile.dialect
         assert case is None or case in {name for name, _level, _why in RULES[rule].variants}
-        assert RULES[rule].core == breach.core or {RULES[rule].core, breach.core} <= {"C3", "C4", "C5"}
+        cores = {RULES[rule].core, breach.core}
+        assert len(cores) == 1 or any(cores <= kin for kin in KIN)
 
 
 def test_each_dialect_has_a_profile_of_its_name() -> None:

@@ -30,11 +30,15 @@ from typing import Final
 
 from attrs import evolve
 
-from ..model import Block, Call, Message, Origin, Reasoning, Result, Wire, wire
+from ..model import Block, Call, Message, Origin, Reasoning, Result, Text, Wire, wire
 from ..turns import divide
-from .automaton import Breach
+from .automaton import Breach, Neighbours
 from .batches import Batch, OpenCall, is_words, read_batches
 from .draft import Draft, Piece, Slot, pieces_of, rebuilt, with_key
+from .items import answer_items
+from .parts import unknown_response
+from .profiles import Profile
+from .rules import RULES
 from .violation import Violation, quote_all
 
 __all__ = ["UNKNOWN_OUTCOME", "answer_calls"]
@@ -47,14 +51,18 @@ UNKNOWN_OUTCOME: Final = (
 
 _ORDER: Final = (Breach.ORDER, Breach.SPLIT, Breach.BETWEEN, Breach.LATE)
 _PAIRS: Final = (Breach.OPEN, Breach.STRAY, Breach.DUPLICATE, Breach.REPEAT, *_ORDER)
-_UNNAMED: Final = "O-TOOLMSG-01"
+_UNNAMED: Final = frozenset({"M-TOOLID-01", "O-TOOLMSG-01"})
+_BESIDE: Final = frozenset({"B-ORDER-01"})  # a rule on the order in one message, beside that of the breach
 _CUT_OFF: Final = frozenset({"max_tokens", "length", "aborted", "error", "model_context_window_exceeded"})
 
 
 def answer_calls(draft: Draft, errors: tuple[Violation, ...]) -> None:
     """Put calls and results in order, if anything is wrong with them."""
+    if draft.profile.neighbours is Neighbours.FREE:
+        answer_items(draft, errors, unknown=UNKNOWN_OUTCOME)
+        return
     named = (draft.profile.breaches.get(breach) for breach in _PAIRS)
-    rules = {rule[0] for rule in named if rule is not None} | {_UNNAMED}
+    rules = {rule[0] for rule in named if rule is not None} | _UNNAMED | _BESIDE
     if any(violation.rule in rules for violation in errors):
         _Writer(draft, errors).write()
 
@@ -66,17 +74,22 @@ class _Writer:
         self.draft = draft
         self.slots = draft.slots
         self.batches, self.found = read_batches(draft)
-        self.unnamed = {one.index for one in errors if one.rule == _UNNAMED and not one.pointer.endswith("/content")}
-        self.pending = self._pending(errors)
+        self.unnamed = {one.index: one.rule for one in errors if one.rule in _UNNAMED and not one.pointer.endswith("/content")}
+        rules = {one.rule for one in errors}
+        breaches = draft.profile.breaches
+        self.orders = Breach.ORDER in breaches and self._rule(Breach.ORDER) in rules
+        split = breaches.get(Breach.SPLIT)
+        self.joins_results = split is not None and RULES[split[0]].level_in(split[1]) == "error"
+        self.counts = draft.profile.neighbours is Neighbours.COUNTED
+        self.flagged = {one.index for one in errors if one.rule == self._rule(Breach.OPEN)}
+        self.pending = self._pending()
         self.out: list[Slot] = []
 
-    def _pending(self, errors: tuple[Violation, ...]) -> set[tuple[int, int]]:
+    def _pending(self) -> set[tuple[int, int]]:
         """L4: the open calls at the live end, (message, position); none in a request, which ends now."""
         last = self.batches[-1]
         if self.draft.mode == "request" or not last.models:
             return set()
-        rule = self.draft.profile.breaches[Breach.OPEN][0]
-        flagged = {one.index for one in errors if one.rule == rule}
         division = divide(self.draft.conversation)
         # positions and indices differ by the fused head, behind which every call stands
         shift = len(self.draft.conversation.messages) - len(self.slots)
@@ -85,7 +98,7 @@ class _Writer:
         kept = set()
         for one in last.calls:
             ordinal = ordinals[one.at] = ordinals.get(one.at, -1) + 1
-            if one.at not in flagged or (one.at, ordinal) in pending:
+            if one.at not in self.flagged or (one.at, ordinal) in pending:
                 kept.add((one.at, one.place))
         return kept
 
@@ -97,7 +110,11 @@ class _Writer:
             missing = [
                 one
                 for one in batch.calls
-                if one.answer is None and (one.at, one.place) not in self.pending and (one.at, one.place) not in dropped
+                if one.answer is None
+                and (one.at, one.place) not in self.pending
+                and (one.at, one.place) not in dropped
+                # who only counts takes a batch without any result, too
+                and (one.at in self.flagged or not self.counts)
             ]
             made = self._synthesise(missing)
             if joins:
@@ -111,7 +128,6 @@ class _Writer:
     def _write_models(self, batch: Batch) -> set[tuple[int, int]]:
         """The model messages; gives the calls that are not in them any more."""
         dropped: set[tuple[int, int]] = set()
-        orders = Breach.ORDER in self.draft.profile.breaches
         by_message: dict[int, list[OpenCall]] = {}
         for one in batch.calls:
             by_message.setdefault(one.at, []).append(one)
@@ -125,7 +141,7 @@ class _Writer:
                     if all(isinstance(block, Reasoning) for block, _origin in pieces):
                         continue
                     message = rebuilt(message, pieces)
-                if orders:
+                if self.orders:
                     message = self._words_first(message, source)
             self.out.append((message, source))
         return dropped
@@ -144,7 +160,8 @@ class _Writer:
             twin = first.setdefault(one.call.id, one.call)
             if one.answer is not None or (one.at, one.place) in self.pending:
                 continue
-            if twin is not one.call and (twin.name, twin.arguments) == (one.call.name, one.call.arguments):
+            is_twin = twin is not one.call and not self.counts  # where ids are optional, one name twice is no echo
+            if is_twin and (twin.name, twin.arguments) == (one.call.name, one.call.arguments):
                 echoes.append(one)
             elif isinstance(stop, str) and stop in _CUT_OFF and one.place == len(message.content) - 1:
                 cut.append(one)
@@ -174,7 +191,7 @@ class _Writer:
             if one.call.wire.tag == "function_call":
                 continue  # the old kind has no id, and no refusal of it is known
             by_message.setdefault(one.at, []).append(one)
-            made.append((_unknown(one.call.id, is_block=self.draft.profile.results == "user"), self.slots[one.at][1]))
+            made.append((_unknown(one.call, self.draft.profile), self.slots[one.at][1]))
         for at, group in by_message.items():
             words = _said("answered {}: the outcome is unknown", group)
             self.draft.say("synthesize-result", self._rule(Breach.OPEN), self.slots[at][1], *words)
@@ -199,7 +216,7 @@ class _Writer:
                 elif isinstance(due, str):
                     self._say_dropped(due, piece[0], source)
                     continue
-                elif due.batch != number or not in_front:
+                elif due.batch != number or not (in_front or self.counts):
                     continue  # it goes to its call
                 else:
                     leading += 1
@@ -207,6 +224,7 @@ class _Writer:
                 pieces.append(piece)
             if leading:
                 target, room = len(written), leading
+                in_front = in_front and not self.joins_results
             written.append((pieces, message, source))
         moved = self._led_back(batch, kept)
         whole = {at: pieces_of(self.slots[at][0]) for at in {at for at, _place in moved}}
@@ -253,7 +271,7 @@ class _Writer:
         (result,) = message.results
         if at not in self.unnamed:
             return message
-        self.draft.say("rename-id", _UNNAMED, source, *_said("said that the result answers {}", [call]))
+        self.draft.say("rename-id", self.unnamed[at], source, *_said("said that the result answers {}", [call]))
         return evolve(message, content=(evolve(result, call_id=call.call.id),), wire=with_key(message.wire, "tool_call_id"))
 
     # -- both ----------------------------------------------------------------------------------------------------------
@@ -289,9 +307,15 @@ def _said(words: str, calls: list[OpenCall]) -> tuple[str, tuple[str, ...]]:
     return words.format(quote_all(ids)), ids
 
 
-def _unknown(key: str, *, is_block: bool) -> Result:
+def _unknown(call: Call, profile: Profile) -> Result:
     """A result that says that nothing is known, as a block or as a message's content."""
-    if not is_block:
+    key = call.id
+    if profile.dialect == "gemini":
+        return unknown_response(call, UNKNOWN_OUTCOME)
+    if profile.results == "tool":
         return Result(key, UNKNOWN_OUTCOME, wire("tool"))
+    if profile.dialect == "bedrock":
+        shape = wire("toolResult", ("toolUseId", "content", "status"), "error")
+        return Result(key, (Text(UNKNOWN_OUTCOME, wire("text", ("text",))),), shape)
     shape = Wire("tool_result", ("type", "tool_use_id", "content", "is_error"), (("is_error", True),))
     return Result(key, UNKNOWN_OUTCOME, shape)

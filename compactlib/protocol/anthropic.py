@@ -368,11 +368,12 @@ class AnthropicReader(Reader):
 
     def _result_body(self, block: Result, body: str | tuple[Block, ...] | None, place: int) -> None:
         """The content of a result, unless it is plain ASCII."""
-        path = f"/content/{place}/content"
         if isinstance(body, str):
             if has_lone_surrogate(body):
-                self._lone_surrogate(path)
-        elif body:
+                self._lone_surrogate(f"/content/{place}/content")
+            return
+        path = f"/content/{place}/content"
+        if body:
             is_error = block.is_error
             for position, part in enumerate(body):
                 self._result_part(part, f"{path}/{position}", is_error=is_error)
@@ -446,6 +447,9 @@ class AnthropicReader(Reader):
             )
         if "encrypted_content" in value and value["encrypted_content"] is None:
             self.report("A-COMPACT-01", path + "/encrypted_content", "encrypted_content is null", "no such key")
+        if self.index == 0 and (content or value.get("encrypted_content")):
+            # what stood before it may be left out, the user message that began it all included
+            self.found[:] = [one for one in self.found if one.rule != "A-START-01"]
         if self._pair_faults:
             words = f"calls and results before a compaction block do not pair ({self._pair_faults})"
             self.report("A-COMPACT-02", path, words, "nothing before it: that is ignored, and checked all the same")

@@ -15,16 +15,17 @@ Theory
     may hold any number of calls.  Neither needs a stack:
 
     * Ids are only ever compared for equality.  So a result is translated, by
-      looking its id up in the registers, into one of five letters that say
+      looking its id up in the registers, into one of six letters that say
       how it *stands* to the calls before it: it answers one of several open
       calls (`ANSWER`) or the last open one (`LAST`), it repeats an answer
       (`REPEAT`), it answers a call that the model has since talked past
-      (`LATE`), or nothing at all (`STRAY`).  A call is likewise new (`CALL`),
+      (`LATE`; where that is no fault, the last such call: `OVERDUE`), or
+      nothing at all (`STRAY`).  A call is likewise new (`CALL`),
       used before in this turn (`AGAIN`) or in an earlier one (`REUSED`).
     * What matters about the batch is whether a call is open, not how many
       are; the number enters only in telling `ANSWER` from `LAST`.
 
-    After this translation ten states suffice, and the table below is the
+    After this translation twelve states suffice, and the table below is the
     whole protocol: a register automaton whose control is finite.  With a
     bound on the number of open calls its language is regular, which is what
     the tests use: a regular expression, written independently, agrees with
@@ -35,7 +36,7 @@ Theory
     one finding and the rest of the conversation is still judged.
 
 The states, and the invariant
-    Calls are open exactly in CALLING, WAITING, PARTIAL, SPLIT, ASIDE and AWAY.
+    Calls are open exactly in CALLING, WAITING, PARTIAL, SPLIT, ASIDE, AWAY and PAST.
 
     ===========  ==============================================================
     ``START``    nothing yet but system messages
@@ -48,14 +49,24 @@ The states, and the invariant
     ``ASIDE``    calls are open, and a note (an attachment, a reminder) is behind them
     ``AWAY``     calls are open, and a person has spoken since: they dangle
     ``WHOLE``    every call of the batch is answered, nothing came since
+    ``FIRST``    the model has spoken first, and has not called
+    ``PAST``     in a model's response, calls of earlier ones are open: they dangle
     ===========  ==============================================================
 
 What differs between dialects
     Some providers join neighbouring messages of one side before they judge
     them (Anthropic); to others each message stands for itself, results too,
-    which need no user message around them (OpenAI Chat).  The cells in which
-    this matters are written ``joined | separate``.  Which breach is which
-    rule, and which is none, is the dialect's profile.
+    which need no user message around them (OpenAI Chat).  Others join
+    neighbours, and then only count: a turn of the user's has as many results as
+    the model's turn before it has calls, wherever they stand in it (Gemini).
+    There `WHOLE` lasts as long as the user's turn, and a result too many is a
+    repetition; and whether the model may speak first depends on whether it
+    calls.  The cells in which this matters are written ``joined | separate |
+    counted``.  To a last kind nothing need stand beside anything (OpenAI
+    Responses): the model's frame is a whole response, nothing is ever late, and
+    a call waits as long as it must.  Its cells that are not as ``separate``
+    stand in a table of their own.  Which breach is which rule, and which is
+    none, is the dialect's profile.
 
 What is not here
     What a message contains (the readers), how bad a breach is (`rules`), and
@@ -88,6 +99,8 @@ class State(enum.Enum):
     ASIDE = 7
     AWAY = 8
     WHOLE = 9
+    FIRST = 10
+    PAST = 11
 
 
 class Event(enum.IntEnum):
@@ -109,13 +122,15 @@ class Event(enum.IntEnum):
     REUSED = 8
     ANSWER = 9
     LAST = 10
-    REPEAT = 11
-    LATE = 12
-    STRAY = 13
+    OVERDUE = 11
+    """The last of the open calls that the conversation went past; those that remain are of the last response."""
+    REPEAT = 12
+    LATE = 13
+    STRAY = 14
     # the end
-    REQUEST = 14
+    REQUEST = 15
     """The conversation is sent now."""
-    HISTORY = 15
+    HISTORY = 16
     """The conversation is put aside and may go on: open calls are pending (law L4)."""
 
 
@@ -152,50 +167,94 @@ class Neighbours(enum.Enum):
 
     JOINED = "joined"
     SEPARATE = "separate"
+    COUNTED = "counted"
+    """They are joined, and results are not matched with calls but counted against them, turn for turn."""
+    FREE = "free"
+    """They need not be neighbours at all: a result may stand anywhere behind its call."""
 
 
 Cell: TypeAlias = tuple[State, Breach | None]
 """Where a move leads, and what it breaks."""
 
-# One row per event, one column per state, in two halves.
-# "." stays, "-" cannot happen, "!x" breaks x, "a | b" is joined | separate.
+# One row per event, one column per state, in three parts.
+# "." stays, "-" cannot happen, "!x" breaks x; "a | b | c" is joined | separate | counted, and counted is as joined without a c.
 # fmt: off
 _ROWS: Final = """
-          START            USER           MODEL                    CALLING                     WAITING
-SYSTEM    .                .              USER                     ASIDE                       ASIDE
-USER      USER             . !adjacent    USER                     WAITING                     . !adjacent
-MODEL     MODEL !start     MODEL          . !adjacent              . !adjacent | MODEL !open   MODEL !open
-PROMPT    -                .              -                        -                           AWAY
-NOTE      -                .              -                        -                           ASIDE
-WORDS     -                -              .                        . !order | .                -
-CALL      -                CALLING !role  CALLING                  .                           CALLING !role
-AGAIN     -                CALLING !role  CALLING !duplicate       . !duplicate                CALLING !role
-REUSED    -                CALLING !role  CALLING !reused          . !reused                   CALLING !role
-ANSWER    -                -              -                        . !role | PARTIAL           PARTIAL
-LAST      -                -              -                        MODEL !role | WHOLE         WHOLE
-REPEAT    -                . !repeat      . !role | -              . !role | -                 . !repeat
-LATE      -                . !late        . !role | USER !late     . !role | WAITING !late     . !late
-STRAY     - | USER !stray  . !stray       . !role | USER !stray    . !role | WAITING !stray    . !stray
-REQUEST   .                .              . !end                   . !open                     . !open
-HISTORY   .                .              .                        .                           .
+          START                                 FIRST           USER           MODEL                    CALLING
+SYSTEM    .                                     USER            .              USER                     ASIDE
+USER      USER                                  USER            . !adjacent    USER                     WAITING
+MODEL     MODEL !start | MODEL !start | FIRST   . !adjacent     MODEL          . !adjacent              . !adjacent | MODEL !open
+PROMPT    -                                     -               .              -                        -
+NOTE      -                                     -               .              -                        -
+WORDS     -                                     .               -              .                        . !order | .
+CALL      -                                     CALLING !start  CALLING !role  CALLING                  .
+AGAIN     -                                     -               CALLING !role  CALLING !duplicate       . !duplicate
+REUSED    -                                     -               CALLING !role  CALLING !reused          . !reused
+ANSWER    -                                     -               -              -                        . !role | PARTIAL
+LAST      -                                     -               -              -                        MODEL !role | WHOLE
+REPEAT    -                                     -               . !repeat      . !role | -              . !role | -
+LATE      -                                     -               . !late        . !role | USER !late     . !role | WAITING !late
+STRAY     - | USER !stray                       . !role         . !stray       . !role | USER !stray    . !role | WAITING !stray
+REQUEST   .                                     . !end          .              . !end                   . !open
+HISTORY   .                                     .               .              .                        .
 
-          PARTIAL          SPLIT            ASIDE             AWAY              WHOLE
-SYSTEM    ASIDE            ASIDE            .                 .                 . | USER
-USER      SPLIT            .                . !adjacent       . !adjacent       . !adjacent | USER
-MODEL     MODEL !open      MODEL !open      MODEL !open       MODEL !open       MODEL
-PROMPT    AWAY             AWAY             AWAY              .                 USER
-NOTE      ASIDE            ASIDE            .                 .                 USER
-WORDS     -                -                -                 -                 -
-CALL      CALLING !role    CALLING !role    CALLING !role     CALLING !role     CALLING !role
-AGAIN     CALLING !role    CALLING !role    CALLING !role     CALLING !role     CALLING !role
-REUSED    CALLING !role    CALLING !role    CALLING !role     CALLING !role     CALLING !role
-ANSWER    .                PARTIAL !split   PARTIAL !between  PARTIAL !between  -
-LAST      WHOLE            WHOLE !split     WHOLE !between    WHOLE !between    -
-REPEAT    . !repeat        . !repeat        . !repeat         . !repeat         . !repeat
-LATE      . !late          . !late          . !late           . !late           . !late
-STRAY     . !stray         . !stray         . !stray          . !stray          . !stray
-REQUEST   . !open          . !open          . !open           . !open           .
-HISTORY   .                .                .                 . !open           .
+          WAITING          PARTIAL          SPLIT            ASIDE
+SYSTEM    ASIDE            ASIDE            ASIDE            .
+USER      . !adjacent      SPLIT            .                . !adjacent
+MODEL     MODEL !open      MODEL !open      MODEL !open      MODEL !open
+PROMPT    AWAY             AWAY             AWAY             AWAY
+NOTE      ASIDE            ASIDE            ASIDE            .
+WORDS     -                -                -                -
+CALL      CALLING !role    CALLING !role    CALLING !role    CALLING !role
+AGAIN     CALLING !role    CALLING !role    CALLING !role    CALLING !role
+REUSED    CALLING !role    CALLING !role    CALLING !role    CALLING !role
+ANSWER    PARTIAL          .                PARTIAL !split   PARTIAL !between
+LAST      WHOLE            WHOLE            WHOLE !split     WHOLE !between
+REPEAT    . !repeat        . !repeat        . !repeat        . !repeat
+LATE      . !late          . !late          . !late          . !late
+STRAY     . !stray         . !stray         . !stray         . !stray
+REQUEST   . !open          . !open          . !open          . !open
+HISTORY   .                .                .                .
+
+          AWAY                                       WHOLE
+SYSTEM    .                                          . | USER
+USER      . !adjacent                                . !adjacent | USER | . !adjacent
+MODEL     MODEL !open                                MODEL
+PROMPT    .                                          USER | USER | .
+NOTE      .                                          USER | USER | .
+WORDS     -                                          -
+CALL      CALLING !role                              CALLING !role
+AGAIN     CALLING !role                              CALLING !role
+REUSED    CALLING !role                              CALLING !role
+ANSWER    PARTIAL !between | PARTIAL !between | .    -
+LAST      WHOLE !between                             -
+REPEAT    . !repeat                                  . !repeat
+LATE      . !late                                    . !late | . !late | . !repeat
+STRAY     . !stray                                   . !stray | . !stray | . !repeat
+REQUEST   . !open                                    .
+HISTORY   . !open                                    .
+"""
+
+# Where messages are free: what is not as where they are separate, which is written "=".
+_FREE_ROWS: Final = """
+         MODEL         CALLING          WAITING      PARTIAL      SPLIT        ASIDE        AWAY              PAST
+SYSTEM   =             =                =            =            =            =            =                 AWAY
+USER     =             =                =            =            =            =            =                 AWAY
+MODEL    =             PAST !order      PAST !order  PAST !order  PAST !order  PAST !order  PAST !order       .
+PROMPT   =             =                =            =            =            =            =                 -
+NOTE     =             =                =            =            =            =            =                 -
+WORDS    =             . !order         =            =            =            =            =                 .
+CALL     =             =                =            =            =            =            =                 .
+AGAIN    =             =                =            =            =            =            =                 . !duplicate
+REUSED   =             =                =            =            =            =            =                 . !reused
+ANSWER   =             =                =            =            =            =            . !between        AWAY
+LAST     =             =                =            =            =            =            =                 WHOLE !between
+OVERDUE  -             -                -            -            -            -            PARTIAL !between  PARTIAL !between
+REPEAT   USER !repeat  WAITING !repeat  =            =            =            =            =                 AWAY !repeat
+LATE     -             -                -            -            -            -            -                 -
+STRAY    =             =                =            =            =            =            =                 AWAY !stray
+REQUEST  =             =                =            =            =            =            =                 . !open
+HISTORY  =             =                =            =            =            =            =                 . !open
 """
 # fmt: on
 
@@ -210,7 +269,8 @@ def _read(rows: str) -> dict[Neighbours, dict[tuple[State, Event], Cell]]:
             word, *cells = re.split(r"\s{2,}", line.strip())
             for state, cell in zip(states, cells, strict=True):
                 choices = cell.split(" | ")
-                for kind, choice in zip(Neighbours, (choices[0], choices[-1]), strict=True):
+                by_kind = (choices[0], choices[min(1, len(choices) - 1)], choices[2 if len(choices) > 2 else 0])
+                for kind, choice in zip(Neighbours, by_kind, strict=False):  # FREE has a table of its own
                     target, _, breach = choice.partition(" !")
                     if target != "-":
                         goal = state if target == "." else State[target]
@@ -218,7 +278,26 @@ def _read(rows: str) -> dict[Neighbours, dict[tuple[State, Event], Cell]]:
     return tables
 
 
-TABLE: Final[Mapping[Neighbours, Mapping[tuple[State, Event], Cell]]] = _read(_ROWS)
+def _read_free(rows: str, separate: Mapping[tuple[State, Event], Cell]) -> dict[tuple[State, Event], Cell]:
+    """The table of what is free, which the text draws as it differs from *separate*."""
+    table = dict(separate)
+    header, *lines = rows.strip("\n").splitlines()
+    for line in lines:
+        word, *cells = line.replace(" !", "!").split()
+        for name, cell in zip(header.split(), cells, strict=True):
+            target, _, breach = cell.partition("!")
+            place = State[name], Event[word]
+            if target == "-":
+                table.pop(place, None)
+            elif target != "=":
+                table[place] = State[name if target == "." else target], Breach[breach.upper()] if breach else None
+    return table
+
+
+TABLE: Final[Mapping[Neighbours, Mapping[tuple[State, Event], Cell]]] = {
+    **(_tables := _read(_ROWS)),
+    Neighbours.FREE: _read_free(_FREE_ROWS, _tables[Neighbours.SEPARATE]),
+}
 """For each kind of dialect (state, event) -> (next state, breach).  What is not in it cannot happen."""
 
 EXPECTED: Final[Mapping[State, str]] = {
@@ -232,6 +311,8 @@ EXPECTED: Final[Mapping[State, str]] = {
     State.ASIDE: "the results of the open calls; they belong before what stands there now",
     State.AWAY: "nothing: the open calls needed their results before the user went on",
     State.WHOLE: "a model message, or a user message",
+    State.FIRST: "a user message",
+    State.PAST: "the results of the open calls, which need not come at once",
 }
 """What may come in each state, in words."""
 
@@ -247,6 +328,7 @@ _ENDS_BATCH: Final = _WHICH + 1
 # plain numbers, because adding and comparing members of an enum takes the slow way
 _PROMPT, _CALL, _AGAIN, _REUSED = map(int, (Event.PROMPT, Event.CALL, Event.AGAIN, Event.REUSED))
 _ANSWER, _LAST, _REPEAT, _LATE, _STRAY = map(int, (Event.ANSWER, Event.LAST, Event.REPEAT, Event.LATE, Event.STRAY))
+_OVERDUE: Final = int(Event.OVERDUE)
 
 
 @cache
@@ -258,7 +340,7 @@ def _first_row(neighbours: Neighbours) -> _Row:
             goal, breach = TABLE[neighbours].get((state, event), (state, None))
             row.append((rows[goal], breach))
         # A batch is over when the model goes on or, where messages stand for themselves, with any message but a result.
-        ends_batch = state is State.MODEL or (state is State.USER and neighbours is Neighbours.SEPARATE)
+        ends_batch = state in (State.MODEL, State.PAST) or (state is State.USER and neighbours is Neighbours.SEPARATE)
         row += [state, ends_batch]
     return rows[State.START]
 
@@ -272,7 +354,8 @@ class Automaton:
     so serve as time.  The registers: the open calls; those that were talked
     past; for each id the place of its last call; where the batch and the turn
     began.  Every operation is O(1), but talking past a batch, which is linear
-    in its open calls.
+    in its open calls.  Where messages are free, what was talked past stays
+    open, and it is counted how many calls that are.
 
     Args:
         neighbours: whether neighbouring messages are joined.
@@ -296,8 +379,8 @@ class Automaton:
     """
 
     __slots__ = (
-        "_batch_start", "_late", "_order", "_per_turn", "_row", "_seen", "_turn_start", "_twins",
-        "abandoned", "at", "place", "waiting",
+        "_batch_start", "_is_free", "_late", "_order", "_overdue", "_per_turn", "_row", "_seen", "_turn_start", "_twin_count",
+        "_twins", "abandoned", "at", "place", "waiting",
     )  # fmt: skip
 
     def __init__(self, neighbours: Neighbours, *, scope: Literal["turn", "message"] = "turn") -> None:
@@ -308,6 +391,8 @@ class Automaton:
         self._twins: dict[str, deque[int]] = {}  # further open calls with an id that waits already
         self._order: deque[tuple[str, int]] | None = None  # open calls, oldest first; made when a result without an id comes
         self._batch_start = self._turn_start = 0
+        self._is_free = neighbours is Neighbours.FREE
+        self._overdue = self._twin_count = 0  # how many open calls were talked past, where they stay open; how many twins wait
         self.at = self.place = -1
         self.waiting: dict[str, int] = {}
         self.abandoned: list[tuple[str, int]] = []
@@ -324,6 +409,12 @@ class Automaton:
         found = list(self.waiting.items())
         found += [(key, place) for key, places in self._twins.items() for place in places]
         return sorted(found, key=_place_of) if self._twins else found
+
+    @property
+    def passed(self) -> list[tuple[str, int]]:
+        """Those of them that were talked past, where they stay open: of earlier responses, or a person has spoken since."""
+        last = max(self._batch_start, self._turn_start)
+        return [call for call in self.open if call[1] < last] if self._overdue else []
 
     def begin(self, event: int, place: int) -> Breach | None:
         """A message begins at *place*: `Event.SYSTEM`, `USER` or `MODEL`."""
@@ -342,6 +433,8 @@ class Automaton:
         breach: Breach | None
         if event == _PROMPT:
             self._turn_start = self.at
+            if self._is_free and self.waiting:
+                self._abandon()
         self._row, breach = self._row[event]
         return breach
 
@@ -366,7 +459,7 @@ class Automaton:
         else:
             if self._twins:
                 self._promote_twin(key)
-            event = _ANSWER if self.waiting else _LAST
+            event = self._answer(place) if self._overdue else _ANSWER if self.waiting else _LAST
         self._row, breach = self._row[event]
         if breach is not None:
             self.place = place
@@ -404,6 +497,7 @@ class Automaton:
         self._order = None
         if key in self.waiting:
             self._twins.setdefault(key, deque()).append(place)
+            self._twin_count += 1
         else:
             self.waiting[key] = place
         return event
@@ -411,25 +505,39 @@ class Automaton:
     def _odd_result(self, key: str) -> tuple[int, int]:
         """Which event a result is that answers no open call, and where its call stands."""
         place = self._seen.get(key, -1)
-        if place >= self._batch_start:
+        if place >= (0 if self._is_free else self._batch_start):
             return _REPEAT, place
         place = self._late.pop(key, -1)
         return (_STRAY if place < 0 else _LATE), place
+
+    def _answer(self, place: int) -> int:
+        """Which event a result for the call at *place* is, while calls are open that were talked past."""
+        if not self.waiting:
+            self._overdue = 0
+            return _LAST
+        if place < max(self._batch_start, self._turn_start):
+            self._overdue -= 1
+        return _ANSWER if self._overdue else _OVERDUE
 
     def _promote_twin(self, key: str) -> None:
         """The next open call with this id waits now."""
         places = self._twins.get(key)
         if places is not None:
             self.waiting[key] = places.popleft()
+            self._twin_count -= 1
             if not places:
                 del self._twins[key]
 
     def _abandon(self) -> None:
         """The batch is over, and what is open was talked past."""
+        if self._is_free:
+            self._overdue = len(self.waiting) + self._twin_count
+            return
         self.abandoned = self.open
         self._late.update(self.abandoned)
         self.waiting.clear()
         self._twins.clear()
+        self._twin_count = 0
 
 
 def _place_of(call: tuple[str, int]) -> int:
@@ -457,16 +565,18 @@ def describe() -> str:
     """
     lines = ["| breach | core | meaning |", "| --- | --- | --- |"]
     lines += [f"| {breach.name.lower()} | {breach.core} | {breach.words} |" for breach in Breach]
-    lines += ["", "| event | " + " | ".join(state.name for state in State) + " |", "| --- |" + " --- |" * len(State)]
+    states = [state for state in State if (state, Event.REQUEST) in TABLE[Neighbours.JOINED]]
+    lines += ["", "| event | " + " | ".join(state.name for state in states) + " |", "| --- |" + " --- |" * len(states)]
     for event in Event:
-        cells = [_cell_text(state, event, Neighbours.JOINED) for state in State]
+        cells = [_cell_text(state, event, Neighbours.JOINED) for state in states]
         lines.append(f"| {event.name} | " + " | ".join(cells) + " |")
-    lines += ["", "| state | event | joined | separate |", "| --- | --- | --- | --- |"]
+    lines += ["", "| state | event | " + " | ".join(kind.value for kind in Neighbours) + " |"]
+    lines += ["| --- " * (len(Neighbours) + 2) + "|"]
     for state in State:
         for event in Event:
-            joined, separate = (_cell_text(state, event, kind) for kind in Neighbours)
-            if joined != separate:
-                lines.append(f"| {state.name} | {event.name} | {joined} | {separate} |")
+            cells = [_cell_text(state, event, kind) for kind in Neighbours]
+            if len(set(cells)) > 1:
+                lines.append(f"| {state.name} | {event.name} | {' | '.join(cells)} |")
     lines += ["", "```mermaid", "stateDiagram-v2", "    [*] --> START"]
     moves: dict[tuple[State, State], list[str]] = {}
     for (state, event), (goal, breach) in TABLE[Neighbours.JOINED].items():
@@ -475,7 +585,7 @@ def describe() -> str:
     lines += [
         f"    {state.name} --> {goal.name}: {', '.join(names)}" for (state, goal), names in sorted(moves.items(), key=_by_name)
     ]
-    lines += [f"    {state.name} --> [*]" for state in State if TABLE[Neighbours.JOINED][state, Event.REQUEST][1] is None]
+    lines += [f"    {state.name} --> [*]" for state in states if TABLE[Neighbours.JOINED][state, Event.REQUEST][1] is None]
     return "\n".join([*lines, "```", ""])
 
 

@@ -28,6 +28,7 @@ from typing import Final
 from ..model import Block, Call, Message, Result, Wire
 from .automaton import Neighbours
 from .draft import Draft
+from .parts import response_name
 
 __all__ = ["Batch", "OpenCall", "is_words", "read_batches"]
 
@@ -76,11 +77,13 @@ class _Open:
         self.by_id: dict[str, list[deque[OpenCall]]] = {}
         self.answered: set[str] = set()  # ids answered in the batch being read
         self._queue: deque[OpenCall] = deque()
+        self._by_name: dict[str, deque[OpenCall]] | None = None  # the batch's calls; made when it is asked for
 
     def add(self, calls: list[OpenCall]) -> None:
         """A batch's calls, at once."""
         self.answered.clear()
         self._queue = deque(calls)
+        self._by_name = None
         groups: dict[str, deque[OpenCall]] = {}
         for one in calls:
             groups.setdefault(one.call.id, deque()).append(one)
@@ -98,6 +101,26 @@ class _Open:
         self.answered.add(key)
         return found
 
+    def meant(self, key: str, name: str, *, batch: int) -> str:
+        """
+        The id of the open call that a result means where results are counted.
+
+        It is the one with this id, else the oldest of this name, else the
+        oldest; *key* itself where none of the batch is open.
+        """
+        groups = self.by_id.get(key)
+        if groups and groups[-1][0].batch == batch:
+            return key
+        if self._by_name is None:
+            self._by_name = {}
+            for one in self._queue:
+                self._by_name.setdefault(one.call.name, deque()).append(one)
+        same = self._by_name.get(name, ())
+        while same and same[0].answer is not None:
+            same.popleft()
+        oldest = same[0].call.id if same else self.oldest()
+        return key if oldest is None else oldest
+
     def oldest(self) -> str | None:
         """The id of the batch's oldest open call."""
         while self._queue and self._queue[0].answer is not None:
@@ -108,6 +131,7 @@ class _Open:
 def read_batches(draft: Draft) -> tuple[list[Batch], dict[tuple[int, int], OpenCall | str]]:
     """The batches, and for each result, by (message, position), the call it answers, or the fix that is due: its dropping."""
     batches = _divide(draft)
+    counts = draft.profile.neighbours is Neighbours.COUNTED
     found: dict[tuple[int, int], OpenCall | str] = {}
     opened = _Open()
     for number, batch in enumerate(batches):
@@ -120,11 +144,14 @@ def read_batches(draft: Draft) -> tuple[list[Batch], dict[tuple[int, int], OpenC
                 if not isinstance(block, Result) or not block.is_client or message.role in ("system", "developer", "other"):
                     continue
                 key = block.call_id
-                if _names_no_call(message, block):
+                if not counts and _names_no_call(message, block):
                     oldest = opened.oldest()
                     key = key if oldest is None else oldest
                 repeats = key in opened.answered
                 is_misplaced = message.role == "model"  # it answers, and stays where it is
+                if counts and not is_misplaced:
+                    key = opened.meant(key, response_name(block), batch=number)
+                    repeats = bool(batch.calls)
                 call = opened.take(key, batch=number if is_misplaced else None)
                 if call is not None:
                     call.answer = at, place
@@ -134,14 +161,16 @@ def read_batches(draft: Draft) -> tuple[list[Batch], dict[tuple[int, int], OpenC
 
 
 def _divide(draft: Draft) -> list[Batch]:
-    joins = draft.profile.neighbours is Neighbours.JOINED
+    joins = draft.profile.neighbours is not Neighbours.SEPARATE
+    counts = draft.profile.neighbours is Neighbours.COUNTED
     batches = [Batch()]
     for at, (message, _source) in enumerate(draft.slots):
         batch = batches[-1]
         if message.role != "model":
             batch.rest.append(at)
             continue
-        is_new = not joins or bool(batch.rest) or (bool(batch.calls) and any(map(is_words, message.blocks)))
+        goes_on = bool(batch.calls) and not counts and any(map(is_words, message.blocks))
+        is_new = not joins or bool(batch.rest) or goes_on
         if is_new and (batch.models or batch.rest):
             batch = Batch()
             batches.append(batch)

@@ -33,6 +33,7 @@ from ..model import Block, Call, Conversation, Message, Opaque, Origin, Reasonin
 from ..turns import divide
 from .profiles import Profile
 from .reader import Mode
+from .signatures import SIGNATURES
 from .validator import check
 from .violation import Violation
 
@@ -140,9 +141,14 @@ def _sealed_of(conversation: Conversation) -> frozenset[int]:
 
 
 def _has_seal(message: Message) -> bool:
-    return any(
-        isinstance(block, Reasoning) or (isinstance(block, Opaque) and block.kind in _SEALED_KINDS) for block in message.blocks
-    )
+    return any(map(_is_seal, message.blocks))
+
+
+def _is_seal(block: Block) -> bool:
+    """Whether it is reasoning, or the provider's own, or carries a thought signature."""
+    if isinstance(block, Opaque):
+        return block.kind in _SEALED_KINDS
+    return isinstance(block, Reasoning) or any(block.wire.get(key) for key in SIGNATURES)
 
 
 def _one(messages: Sequence[Message]) -> Message:
@@ -189,7 +195,7 @@ def rebuilt(message: Message, pieces: Sequence[Piece]) -> Message:
 
 def spoken(dialect: str, text: str) -> Message:
     """A user message of the library's own."""
-    form = "string" if dialect == "openai-chat" else ""
+    form = "string" if dialect in ("mistral", "openai-chat", "openai-responses") else ""
     return Message("user", text, wire("user", ("role", "content"), form), Origin.HARNESS)
 
 

@@ -35,6 +35,7 @@ from ..model import Block, Call, Json, Media, Message, Opaque, Origin, Reasoning
 from .answering import UNKNOWN_OUTCOME
 from .batches import read_batches
 from .draft import Draft, Piece, pieces_of, rebuilt, with_key, without_key
+from .parts import RESPONSES, signed_call, without_parts, wrapped
 from .violation import Violation
 
 __all__ = ["IMAGE_MARKER", "NO_CONTENT", "NO_OUTPUT", "mend_blocks", "move_images"]
@@ -44,6 +45,7 @@ NO_OUTPUT: Final = "(no output)"
 IMAGE_MARKER: Final = "Attached image(s) from tool result:"
 """What stands before pictures that a result could not hold; clients write it, and `recognition` knows it."""
 
+_SEE_DOCUMENT: Final = "(see attached document)"
 _SEE_IMAGE: Final = "(see attached image)"
 _NO_ERROR: Final = "(the error was not recorded)"
 _UNPARSED: Final = "unparsed_arguments"
@@ -76,6 +78,8 @@ def _no_output(block: Block, found: list[Violation], draft: Draft) -> list[Block
         return None
     if found[0].rule == "A-EMPTY-05":
         return [evolve(block, content=(Text(NO_OUTPUT),))]
+    if found[0].rule == "B-EMPTY-02":
+        return [evolve(block, content=(Text(_NO_ERROR if block.is_error else NO_OUTPUT),), wire=with_key(block.wire, "content"))]
     return [evolve(block, content=_NO_ERROR, wire=with_key(block.wire, "content"))]
 
 
@@ -142,7 +146,7 @@ def _arguments(block: Block, found: list[Violation], draft: Draft) -> list[Block
     if not isinstance(block, Call):
         return None
     value: Json = block.arguments
-    if draft.profile.dialect == "anthropic":
+    if draft.profile.dialect in ("anthropic", "bedrock", "gemini"):
         return [evolve(block, arguments=_as_object(value))]
     whole = value if isinstance(value, dict) else {_UNPARSED: value}
     return [evolve(block, arguments=json.dumps(whole))]
@@ -181,6 +185,38 @@ def _is_shallow(value: Json) -> bool:
     return False
 
 
+def _spelled_out(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """B-JSON-01: what is no object goes as the text that spells it."""
+    del draft
+    if not isinstance(block, Result) or not isinstance(block.content, tuple):
+        return None
+    places = {int(one.pointer.split("/")[-2]) for one in found}
+    parts = [Text(part.text) if place in places and isinstance(part, Text) else part for place, part in enumerate(block.content)]
+    return [evolve(block, content=tuple(parts))]
+
+
+def _introduced(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """B-DOC-01: a text before a document that stands without one."""
+    del found, draft
+    return [Text(_SEE_DOCUMENT), block]
+
+
+def _unsigned(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    """B-SIG-01: the words of the reasoning without the signature."""
+    del found, draft
+    return [evolve(block, seal=None, wire=without_key(block.wire, "signature"))] if isinstance(block, Reasoning) else None
+
+
+def _response(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    del found, draft
+    return [wrapped(block)] if isinstance(block, Result) else None
+
+
+def _signed(block: Block, found: list[Violation], draft: Draft) -> list[Block] | None:
+    del found, draft
+    return [signed_call(block)] if isinstance(block, Call) else None
+
+
 # rule -> (name of the fix, what was done, how)
 _MENDERS: Final[Mapping[str, tuple[str, str, _Mender]]] = {
     "A-EMPTY-01": ("drop-empty", "removed an empty text", _empty_text),
@@ -196,8 +232,30 @@ _MENDERS: Final[Mapping[str, tuple[str, str, _Mender]]] = {
     "A-TREF-01": ("drop-orphan", "removed references to tools that are not declared", _unknown_references),
     "A-IMG-03": ("placeholder-text", "put a placeholder for a picture that is too large", _too_large),
     "A-INPUT-01": ("wrap-arguments", "put arguments that are no object into one", _arguments),
+    "B-BLANK-01": ("drop-empty", "removed a blank text", _empty_text),
+    "B-EMPTY-02": ("placeholder-text", "put a placeholder into an empty result", _no_output),
+    "B-DOC-01": ("placeholder-text", "put a text before a document", _introduced),
+    "B-INPUT-01": ("wrap-arguments", "put arguments that are no object into one", _arguments),
+    "B-JSON-01": ("placeholder-text", "wrote json that is no object as a text", _spelled_out),
+    "B-SIG-01": ("strip-seal", "removed a signature that the model does not take", _unsigned),
+    "G-ARGS-01": ("wrap-arguments", "put arguments that are no object into one", _arguments),
+    "G-BATCH-01": ("sentinel-seal", "put the signature that stands for a lost one on a call", _signed),
+    "G-EMPTY-02": ("drop-empty", "removed a part without data", _drop),
+    "G-EMPTY-03": ("drop-empty", "removed an empty text", _empty_text),
+    "G-RESP-02": ("wrap-arguments", "put a response that is no object into one", _response),
+    "G-SIG-01": ("sentinel-seal", "put the signature that stands for a lost one on a call", _signed),
+    "M-THINK-01": ("strip-seal", "removed thinking that the model does not take", _reasoning),
     "O-ARGS-01": ("wrap-arguments", "put arguments that are no JSON into an object", _arguments),
 }
+
+
+_REASONING: Final = "reasoning_content"
+_LACKING: Final = frozenset({"D-REAS-01", "K-REAS-01"})
+_EMPTY: Final = frozenset(
+    {"A-EMPTY-03", "B-EMPTY-01", "G-EMPTY-01", "M-CONTENT-01", "M-EITHER-01", "O-CONTENT-01", "O-TOOLMSG-01", "X-CONTENT-01"}
+)
+_WHOLE: Final = _LACKING | _EMPTY | {"O-CONTENT-02", "Q-REAS-01"}
+"""What is mended in the message as a whole."""
 
 
 # -- the pass ----------------------------------------------------------------------------------------------------------
@@ -218,7 +276,7 @@ def mend_blocks(draft: Draft, errors: tuple[Violation, ...]) -> None:
             place = _place(message, calls[one.index], one)
             if place is not None:
                 blocks.setdefault(one.index, {}).setdefault(place, []).append(one)
-        elif one.rule in ("A-EMPTY-03", "O-CONTENT-01", "O-CONTENT-02", "O-TOOLMSG-01"):
+        elif one.rule in _WHOLE:
             whole.setdefault(one.index, one)
     gone = {at for at, found in blocks.items() if not _mend_message(draft, at, found)}
     gone |= {at for at, one in whole.items() if at not in blocks and not _mend_whole(draft, at, one)}
@@ -229,7 +287,7 @@ def mend_blocks(draft: Draft, errors: tuple[Violation, ...]) -> None:
 def _place(message: Message, calls: list[int], found: Violation) -> int | None:
     """Which block of the message, whose calls stand at *calls*, a finding is about."""
     steps = found.pointer.split("/")
-    for name in ("content", "tool_calls"):
+    for name in ("content", "tool_calls", "parts"):
         if name in steps:
             rest = steps[steps.index(name) + 1 :]
             place = int(rest[0]) if rest and rest[0].isdecimal() else 0
@@ -271,7 +329,16 @@ def _mend_whole(draft: Draft, at: int, found: Violation) -> bool:
         draft.say("drop-empty", found.rule, source, "removed an empty list of calls")
         draft.slots[at] = evolve(message, wire=without_key(message.wire, "tool_calls")), source
         return True
-    if message.role == "tool":
+    if found.rule in _LACKING:
+        draft.say("placeholder-text", found.rule, source, f"gave it an empty {_REASONING}", (call.id for call in message.calls))
+        thought = Reasoning("", None, wire(_REASONING))
+        draft.slots[at] = _with_reasoning(message, thought), source
+        return True
+    if found.rule == "Q-REAS-01":
+        draft.say("strip-seal", found.rule, source, f"removed {_REASONING}, which the route refuses")
+        draft.slots[at] = _with_reasoning(message, None), source
+        return True
+    if message.role == "tool" and draft.profile.results == "tool":
         result = message.results[0] if message.results else None
         if result is None or result.content:
             return True
@@ -286,15 +353,28 @@ def _mend_whole(draft: Draft, at: int, found: Violation) -> bool:
     return False
 
 
+def _with_reasoning(message: Message, thought: Reasoning | None) -> Message:
+    """The message with this reasoning under the key that such routes read, or with none."""
+    pieces = [piece for piece in pieces_of(message) if not (isinstance(piece[0], Reasoning) and piece[0].wire.tag == _REASONING)]
+    if thought is not None:
+        pieces.insert(0, (thought, None))
+    shape = without_key(message.wire, _REASONING) if thought is None else with_key(message.wire, _REASONING)
+    return evolve(rebuilt(message, pieces), wire=shape)
+
+
 # -- media -------------------------------------------------------------------------------------------------------------
+
+
+_MEDIA_IN_BLOCKS: Final = frozenset({"A-IMG-01", "B-MEDIA-01", "G-IMG-01"})
+_MEDIA_IN_MESSAGES: Final = frozenset({"M-IMG-01", "O-IMG-01"})
 
 
 def move_images(draft: Draft, errors: tuple[Violation, ...]) -> None:
     """Lead media out of results that may not carry them, behind the results."""
     named: dict[int, tuple[str, set[int]]] = {}
     for one in errors:
-        if one.rule in ("A-IMG-01", "O-IMG-01") and one.index is not None:
-            place = _place(draft.slots[one.index][0], [], one) if one.rule == "A-IMG-01" else 0
+        if one.rule in _MEDIA_IN_BLOCKS | _MEDIA_IN_MESSAGES and one.index is not None:
+            place = _place(draft.slots[one.index][0], [], one) if one.rule in _MEDIA_IN_BLOCKS else 0
             if place is not None:
                 named.setdefault(one.index, (one.rule, set()))[1].add(place)
     # L4: where results are still to come, nothing may stand behind those that are there
@@ -312,12 +392,13 @@ def move_images(draft: Draft, errors: tuple[Violation, ...]) -> None:
             out.append((_carrier(waiting), origin))
             waiting = []
         rule, places = named.get(at, ("", set()))
-        made, media = _without_media(message, places)
+        kept = draft.profile.result_media if rule == "B-MEDIA-01" else frozenset()
+        made, media = _without_media(message, places, kept)
         if media:
             about = (block for place, block in enumerate(message.blocks) if place in places)
             ids = tuple(block.call_id for block in about if isinstance(block, Result))
             draft.say("move-image", rule, source, "moved media out of a result, behind the results", ids)
-        if media and message.role == "tool":
+        if media and message.role == "tool" and draft.profile.results == "tool":
             waiting += media
             origin = source
         elif media:
@@ -328,21 +409,24 @@ def move_images(draft: Draft, errors: tuple[Violation, ...]) -> None:
     draft.slots = out
 
 
-def _without_media(message: Message, places: set[int]) -> tuple[Message, list[Piece]]:
-    """The message with no media in these results, and the media."""
+def _without_media(message: Message, places: set[int], allowed: frozenset[str]) -> tuple[Message, list[Piece]]:
+    """The message with no media in these results but of the *allowed* kinds, and the media."""
     media: list[Piece] = []
     pieces = pieces_of(message) if places else []
     for place in places:
         block, origin = pieces[place]
         if not isinstance(block, Result) or not isinstance(block.content, tuple):
             continue
-        found: list[Piece] = [(part, Origin.ATTACHMENT) for part in block.content if isinstance(part, Media)]
-        kept = tuple(part for part in block.content if not isinstance(part, Media))
+        parts = block.content
+        leaving = {at for at, part in enumerate(parts) if isinstance(part, Media) and part.kind not in allowed}
+        found: list[Piece] = [(parts[at], Origin.ATTACHMENT) for at in sorted(leaving)]
+        kept = tuple(part for at, part in enumerate(parts) if at not in leaving)
         if found:
             if not any(isinstance(part, Text) and part.text.strip() for part in kept):
                 kept = (*kept, Text(_SEE_IMAGE))
             media += found
-            pieces[place] = evolve(block, content=kept), origin
+            made = evolve(block, content=kept)
+            pieces[place] = without_parts(made) if block.wire.tag in RESPONSES else made, origin
     return (rebuilt(message, pieces), media) if media else (message, media)
 
 

@@ -60,7 +60,8 @@ def _no_constant(word: str) -> float:
 
 # float() takes numbers of any length in linear time, where int() refuses long ones
 _DECODER: Final = json.JSONDecoder(parse_int=float, parse_float=float, parse_constant=_no_constant)
-_SCAN: Final[Callable[[str, int], tuple[Any, int]]] = _DECODER.scan_once  # type: ignore[attr-defined]  # not in typeshed
+SCAN: Final[Callable[[str, int], tuple[Any, int]]] = _DECODER.scan_once  # type: ignore[attr-defined]  # not in typeshed
+"""From a text and a place to the JSON value there and its end; what it raises where there is none, `is_json` knows."""
 
 
 class OpenAIChatReader(Reader):
@@ -130,7 +131,7 @@ class OpenAIChatReader(Reader):
                         self._name(block.name, f"/tool_calls/{place}/function/name")
                     arguments = block.arguments
                     try:
-                        if _SCAN(arguments, 0)[1] != len(arguments):
+                        if SCAN(arguments, 0)[1] != len(arguments):
                             self._odd_arguments(block, f"/tool_calls/{place}/function/arguments")
                     except (StopIteration, TypeError, ValueError, RecursionError):
                         self._odd_arguments(block, f"/tool_calls/{place}/function/arguments")
@@ -385,6 +386,6 @@ def is_json(text: str) -> bool:
     """
     text = text.strip(_JSON_SPACE)
     try:
-        return bool(text) and _SCAN(text, 0)[1] == len(text)
+        return bool(text) and SCAN(text, 0)[1] == len(text)
     except (StopIteration, ValueError, RecursionError):
         return False

@@ -31,17 +31,23 @@ from ..errors import PolicyError
 from .automaton import Breach, Neighbours
 
 __all__ = [
+    "BEDROCK_FAMILIES",
     "HARNESS_NOTES",
     "HARNESS_TAGS",
     "MEDIA_MARKERS",
     "PROFILES",
     "Profile",
+    "answers_apart",
+    "bedrock_family",
     "describe",
+    "gemini_version",
     "profile_named",
     "route_of",
     "sees_tool_images",
     "takes_prefill",
     "takes_system_role",
+    "takes_thinking",
+    "thinks_unasked",
 ]
 
 
@@ -63,11 +69,14 @@ class Profile:
         result_media: what a result may carry besides text.
         prefill: whether a request may end with the model's words: by what the ``model`` is, ``yes``, or ``no``.
         route: whose service it is: the provider's ``own``, a ``compatible`` one, a ``local`` server, or what the ``model``'s
-            name tells.
+            name tells; Google's own has two doors, and the other is ``vertex``.
         roles: the words for instructions that it knows, in any case.
         system_first: whether instructions stand at the beginning only.
+        demands: the rules of its own that it adds to those of its dialect.
         string_only: whether the model's content is a string and never a list.
+        version: which version of the provider's published validator judges (Mistral); ``0`` is the service itself.
         messages_key: the key of the messages in a body.
+        model: the model that is meant where the body names none (Gemini and Bedrock have its name in the address).
         marks_limit: how many cache marks a request may hold.
         media_limit: how many pictures and document pages.
         messages_limit: how many messages.
@@ -83,11 +92,14 @@ class Profile:
     opening: str | None = None
     result_media: frozenset[str] = frozenset()
     prefill: Literal["model", "yes", "no"] = "yes"
-    route: Literal["own", "compatible", "local", "model"] = "own"
+    route: Literal["own", "compatible", "local", "model", "vertex"] = "own"
     roles: frozenset[str] = frozenset({"system"})
     system_first: bool = False
+    demands: tuple[str, ...] = ()
     string_only: bool = False
+    version: int = 0
     messages_key: str = "messages"
+    model: str = ""
     marks_limit: int | None = None
     media_limit: int | None = None
     messages_limit: int | None = None
@@ -147,24 +159,44 @@ _OPENAI_CHAT: Final = Profile(
 _OPENAI_RESPONSES: Final = Profile(
     name="openai-responses",
     dialect="openai-responses",
-    neighbours=Neighbours.SEPARATE,
+    neighbours=Neighbours.FREE,
     scope="message",
     results="tool",
     fuse="no",
-    breaches={},
-    route="own",
+    breaches={
+        Breach.OPEN: ("R-PAIR-01", None),
+        Breach.STRAY: ("R-PAIR-02", None),
+        Breach.DUPLICATE: ("R-PAIR-04", None),
+        Breach.REUSED: ("R-PAIR-04", None),
+        Breach.REPEAT: ("R-PAIR-04", None),
+        Breach.ORDER: ("R-PAIR-03", None),
+        Breach.BETWEEN: ("R-PAIR-03", None),
+    },
+    route="model",
     roles=frozenset({"system", "developer"}),
     messages_key="input",
 )
 
+_THROUGH_CHAT: Final = {Breach.ORDER: ("R-PAIR-03", "strict"), Breach.BETWEEN: ("R-PAIR-03", "strict")}
+
 _GEMINI: Final = Profile(
     name="gemini",
     dialect="gemini",
-    neighbours=Neighbours.JOINED,
+    neighbours=Neighbours.COUNTED,
     scope="message",
     results="user",
     fuse="yes",
-    breaches={},
+    breaches={
+        Breach.OPEN: ("G-COUNT-01", None),
+        Breach.STRAY: ("G-RESP-01", None),
+        Breach.REPEAT: ("G-COUNT-02", None),
+        Breach.LATE: ("G-RESP-01", None),
+        Breach.ROLE: ("G-ROLE-02", None),
+        Breach.START: ("G-CALL-01", None),
+        Breach.END: ("G-END-01", None),
+        Breach.ADJACENT: ("G-ALT-01", None),
+    },
+    prefill="model",
     messages_key="contents",
 )
 
@@ -175,7 +207,22 @@ _BEDROCK: Final = Profile(
     scope="message",
     results="user",
     fuse="yes",
-    breaches={},
+    breaches={
+        Breach.OPEN: ("B-PAIR-01", None),
+        Breach.STRAY: ("B-PAIR-03", None),
+        Breach.DUPLICATE: ("B-ID-01", None),
+        Breach.REPEAT: ("B-PAIR-03", None),
+        Breach.ORDER: ("B-ORDER-02", None),
+        Breach.SPLIT: ("B-PAIR-02", None),
+        Breach.BETWEEN: ("B-PAIR-02", None),
+        Breach.LATE: ("B-PAIR-03", None),
+        Breach.ROLE: ("B-ROLE-01", None),
+        Breach.START: ("B-START-01", "unnamed"),
+        Breach.END: ("B-END-01", None),
+        Breach.ADJACENT: ("B-ALT-01", None),
+    },
+    result_media=frozenset({"image", "document"}),
+    prefill="model",
 )
 
 _MISTRAL: Final = Profile(
@@ -185,8 +232,42 @@ _MISTRAL: Final = Profile(
     scope="message",
     results="tool",
     fuse="no",
-    breaches={},
+    breaches={
+        Breach.OPEN: ("M-COUNT-01", None),
+        Breach.STRAY: ("M-PAIR-01", None),
+        Breach.DUPLICATE: ("M-ID-02", None),
+        Breach.REPEAT: ("M-PAIR-02", None),
+        Breach.BETWEEN: ("M-ORDER-01", None),
+        Breach.SPLIT: ("M-ORDER-01", None),
+        Breach.LATE: ("M-PAIR-01", None),
+        Breach.END: ("M-LAST-01", None),
+    },
+    prefill="no",
 )
+_BY_COUNT: Final = {**_MISTRAL.breaches, Breach.DUPLICATE: ("M-ID-02", "by-count")}
+
+_DEEPSEEK: Final = evolve(
+    _OPENAI_CHAT,
+    name="deepseek",
+    route="compatible",
+    breaches={**_OPENAI_CHAT.breaches, Breach.OPEN: ("D-PAIR-01", None)},
+    demands=("D-REAS-01", "D-ALT-01"),
+)
+
+_IN_TURN: Final = {**_DEEPSEEK.breaches, Breach.ADJACENT: ("D-ALT-01", None)}
+
+# Local servers write the conversation into a chat template, and the template refuses what it has no form for.
+_TEMPLATE: Final = evolve(
+    _OPENAI_CHAT,
+    name="strict-template",
+    route="compatible",
+    fuse="text",
+    roles=frozenset({"system"}),
+    system_first=True,
+    breaches={**_OPENAI_CHAT.breaches, Breach.START: ("V-ALT-02", None), Breach.ADJACENT: ("V-ALT-02", None)},
+    demands=("V-ALT-02",),
+)
+_NO_TOOLS: Final = {**_TEMPLATE.breaches, Breach.START: ("V-ALT-01", None), Breach.ADJACENT: ("V-ALT-01", None)}
 
 _STRICT: Final = {Breach.START: ("A-START-01", "strict"), Breach.ADJACENT: ("A-ALT-01", "strict")}
 
@@ -200,14 +281,44 @@ PROFILES: Final[Mapping[str, Profile]] = {
         evolve(_OPENAI_CHAT, name="openai", route="own"),
         evolve(_OPENAI_CHAT, name="openai-compatible", route="compatible"),
         evolve(_OPENAI_CHAT, name="openai-local", route="local"),
-        evolve(_OPENAI_CHAT, name="groq", route="compatible", string_only=True),
+        evolve(_OPENAI_CHAT, name="groq", route="compatible", string_only=True, demands=("Q-REAS-01",)),
         evolve(_OPENAI_CHAT, name="no-developer-role", route="compatible", roles=frozenset({"system"})),
         evolve(_OPENAI_CHAT, name="no-system-role", roles=frozenset({"developer"})),
         evolve(_OPENAI_CHAT, name="system-first", route="compatible", system_first=True),
+        _DEEPSEEK,
+        evolve(_DEEPSEEK, name="deepseek-reasoner", fuse="text", breaches=_IN_TURN),
+        evolve(_OPENAI_CHAT, name="kimi", route="compatible", demands=("K-REAS-01",)),
+        evolve(_OPENAI_CHAT, name="xai", route="compatible", demands=("X-CONTENT-01",)),
+        evolve(_OPENAI_CHAT, name="ollama", route="local", demands=("L-USER-01",)),
+        _TEMPLATE,
+        evolve(_TEMPLATE, name="strict-template-no-tools", breaches=_NO_TOOLS, demands=("V-ALT-01",)),
+        evolve(_TEMPLATE, name="strict-template-no-system", breaches=_NO_TOOLS, demands=("V-ALT-01", "V-SYS-01")),
         _OPENAI_RESPONSES,
+        evolve(_OPENAI_RESPONSES, name="responses-compatible", route="compatible"),
+        evolve(
+            _OPENAI_RESPONSES,
+            name="responses-through-chat",
+            route="compatible",
+            breaches={**_OPENAI_RESPONSES.breaches, **_THROUGH_CHAT},
+        ),
         _GEMINI,
+        evolve(_GEMINI, name="gemini-2.5", model="gemini-2.5-pro"),
+        evolve(_GEMINI, name="gemini-3", model="gemini-3-pro-preview"),
+        evolve(_GEMINI, name="gemini-strict", breaches={**_GEMINI.breaches, Breach.ADJACENT: ("G-ALT-01", "strict")}),
+        evolve(_GEMINI, name="gemini-vertex", route="vertex"),
         _BEDROCK,
+        evolve(_BEDROCK, name="bedrock-anthropic", model="anthropic.claude"),
+        evolve(_BEDROCK, name="bedrock-amazon", model="amazon.nova"),
+        evolve(_BEDROCK, name="bedrock-meta", model="meta.llama"),
+        evolve(_BEDROCK, name="bedrock-mistral", model="mistral.mistral"),
+        evolve(_BEDROCK, name="bedrock-strict", breaches={**_BEDROCK.breaches, Breach.ADJACENT: ("B-ALT-01", "strict")}),
+        evolve(_BEDROCK, name="bedrock-results-alone", demands=("B-COLOC-01",)),
         _MISTRAL,
+        evolve(_MISTRAL, name="mistral-v3", version=3, breaches=_BY_COUNT),
+        evolve(_MISTRAL, name="mistral-v5", version=5, breaches=_BY_COUNT),
+        evolve(_MISTRAL, name="mistral-v11", version=11),
+        evolve(_MISTRAL, name="mistral-v13", version=13),
+        evolve(_MISTRAL, name="mistral-v15", version=15),
     )
 }
 """Every profile by its name; the profile of a dialect has the dialect's name."""
@@ -235,10 +346,16 @@ _CLAUDE: Final = r"claude-(?:([0-9]+)(?:[.-]([0-9]{1,2}))?-)?([a-z]+)(?:-([0-9]{
 _LAST_PREFILL: Final = (4, 5)
 """The last version of Claude that goes on with words put into its mouth (rule A-END-01)."""
 
+_GEMINI_NAME: Final = r"gemini-(?:live-)?([0-9]{1,2})(?:\.([0-9]{1,2}))?(?![0-9.])"
 _FIRST_PARTY: Final = ("gpt-", "o1", "o3", "o4", "chatgpt-", "codex-", "computer-use-", "ft:gpt-")
 _OPEN_WEIGHTS: Final = "gpt-oss"  # served by everybody
 _NO_TOOL_IMAGES: Final = ("gpt-3.5", "gpt-4-", "gpt-4o", "chatgpt-4o", "ft:gpt-4o", "ft:gpt-3.5", "o1")
 _NO_SYSTEM_ROLE: Final = ("o1-mini", "o1-preview")
+_APART_NOT: Final = ("deepseek-",)  # recorded once: calls with words between them were refused
+_THINKS: Final = ("deepseek-reasoner", "deepseek-v4", "deepseek-flash", "kimi-k2-thinking")
+_THINKS_NOT: Final = ("deepseek-chat", "kimi-k2-0", "kimi-k2-instruct", "kimi-k2-turbo", "moonshot-v1")
+_THINKING: Final = ("magistral-", "mistral-small-latest")
+_NO_THINKING: Final = ("ministral-3b-",)
 
 
 def takes_prefill(model: str) -> bool | None:
@@ -291,6 +408,84 @@ def takes_system_role(model: str) -> bool:
     (False, True)
     """
     return not model.startswith(_NO_SYSTEM_ROLE)
+
+
+def answers_apart(model: str) -> bool | None:
+    """
+    Whether Responses' *model* takes an output that does not stand behind its call (rule R-PAIR-03); ``None`` if it is not known.
+
+    >>> answers_apart("gpt-5-mini"), answers_apart("deepseek-v4-flash"), answers_apart("grok-4.3")
+    (True, False, None)
+    """
+    return False if model.startswith(_APART_NOT) else True if route_of(model) == "own" else None
+
+
+def takes_thinking(model: str) -> bool | None:
+    """
+    Whether Mistral's *model* takes thinking back (rule M-THINK-01); ``None`` if it is not known.
+
+    >>> takes_thinking("magistral-medium-latest"), takes_thinking("ministral-3b-latest"), takes_thinking("mistral-large-latest")
+    (True, False, None)
+    """
+    return True if model.startswith(_THINKING) else False if model.startswith(_NO_THINKING) else None
+
+
+def thinks_unasked(model: str) -> bool | None:
+    """
+    Whether DeepSeek's or Moonshot's *model* thinks if the request does not say (D-REAS-01, K-REAS-01); ``None`` if not known.
+
+    >>> thinks_unasked("deepseek/deepseek-v4-pro"), thinks_unasked("deepseek-chat"), thinks_unasked("kimi-k2.5")
+    (True, False, None)
+    """
+    name = model.rpartition("/")[2].lower()
+    return True if name.startswith(_THINKS) else False if name.startswith(_THINKS_NOT) else None
+
+
+def gemini_version(model: str) -> tuple[int, int] | None:
+    """
+    The version of the Gemini called *model*, by which signatures, roles and prefill are judged; ``None`` if it is not known.
+
+    >>> gemini_version("models/gemini-2.5-flash"), gemini_version("gemini-3-pro-preview"), gemini_version("gemini-flash-latest")
+    ((2, 5), (3, 0), None)
+    """
+    found = re.search(_GEMINI_NAME, model)
+    return None if found is None else (int(found[1]), int(found[2] or 0))
+
+
+BEDROCK_FAMILIES: Final[Mapping[str, frozenset[str]]] = {
+    "ai21": frozenset(),
+    "amazon": frozenset({"s3"}),
+    "anthropic": frozenset({"assistant-first", "signatures"}),
+    "cohere": frozenset(),
+    "deepseek": frozenset(),
+    "google": frozenset(),
+    "meta": frozenset({"results-alone"}),
+    "minimax": frozenset(),
+    "mistral": frozenset({"results-alone"}),
+    "moonshot": frozenset(),
+    "moonshotai": frozenset(),
+    "nvidia": frozenset(),
+    "openai": frozenset(),
+    "qwen": frozenset({"assistant-first"}),
+    "stability": frozenset(),
+    "writer": frozenset(),
+}
+"""Whose models Bedrock serves, and what is known of them: which take what the others refuse, and which refuse what they take."""
+
+_FAMILY: Final = re.compile(rf"(?:^|[./:])({'|'.join(BEDROCK_FAMILIES)})\.[a-z]")
+
+
+def bedrock_family(model: str) -> str | None:
+    """
+    Who made the model that Bedrock knows as *model*, an id, a profile or an ARN; ``None`` if it does not say.
+
+    >>> bedrock_family("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), bedrock_family("amazon.nova-pro-v1:0")
+    ('anthropic', 'amazon')
+    >>> bedrock_family("arn:aws:bedrock:us-east-1:1:inference-profile/us.meta.llama4-v1:0"), bedrock_family("my-proxy")
+    ('meta', None)
+    """
+    found = _FAMILY.search(model)
+    return None if found is None else found[1]
 
 
 MEDIA_MARKERS: Final = frozenset(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from attrs import frozen
 
@@ -93,6 +93,9 @@ class Reader(ABC):
         machine: the automaton.
         last: the message read last.
     """
+
+    RESULTS_STAND: ClassVar[str] = "directly behind message {}, before anything else"
+    """Where the results of a message's calls belong."""
 
     def __init__(self, profile: Profile, around: Around) -> None:
         self.found: list[Violation] = []
@@ -173,7 +176,7 @@ class Reader(ABC):
             ids = tuple(self._shown(key) for key, _place in group)
             what = "a result for" if len(ids) == 1 else "results for"
             message = f"message {index} calls {quote_all(ids)}, and no result answers"
-            expected = f"{what} {quote_all(ids)} directly behind message {index}, before anything else"
+            expected = f"{what} {quote_all(ids)} {self.RESULTS_STAND.format(index)}"
             path = self._call_path(group[0][1] & (NEXT - 1))
             found.append(self.violation(rule, index, path, message, expected, case=self._open_case(group) or usual, ids=ids))
         return found

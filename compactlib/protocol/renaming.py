@@ -33,15 +33,20 @@ from ..model import Call, Message, Result
 from .automaton import Breach
 from .batches import read_batches
 from .draft import Draft, pieces_of, rebuilt
+from .parts import with_name
 from .violation import Violation, quote
 
 __all__ = ["rename_ids"]
 
-_RULES: Final = frozenset({"A-ID-02", "O-ID-01"})
+_RULES: Final = frozenset({"A-ID-02", "B-ID-02", "M-ID-01", "O-ID-01", "R-ID-02"})
+_ITEM: Final = "item"  # where a call is the whole message
+_NAME_RULE: Final = "G-NAME-01"
 _SERVER_RULE: Final = "A-ID-03"
 _SERVER_PREFIX: Final = "srvtoolu_"
 _KEPT_CHARS: Final = 31  # with a separator and the digits of the hash 40, which every provider takes
 _HASH_CHARS: Final = 8
+_SHORT: Final = {"mistral": 9}
+"""How many letters and digits an id has to have, where it may be nothing else."""
 
 
 def rename_ids(draft: Draft, errors: tuple[Violation, ...]) -> None:
@@ -53,10 +58,13 @@ def rename_ids(draft: Draft, errors: tuple[Violation, ...]) -> None:
         if violation.rule == _SERVER_RULE:
             servers.update(dict.fromkeys(violation.call_ids, violation.rule))
         elif violation.index is not None and (violation.rule in _RULES or violation.rule == duplicate):
-            where = violation.pointer.split("/")[-3:-1]
-            wanted.setdefault(violation.index, {})["/".join(where)] = violation.rule
+            where = re.search(r"/((?:content|tool_calls)/[0-9]+)", violation.pointer)
+            wanted.setdefault(violation.index, {})[_ITEM if where is None else where[1]] = violation.rule
     if wanted:
         _rename_calls(draft, wanted)
+    nameless = {(one.index, _part_of(one)) for one in errors if one.rule == _NAME_RULE and one.index is not None}
+    if nameless:
+        _name_responses(draft, nameless)
     if servers:
         _rename_server_calls(draft, servers)
 
@@ -74,17 +82,42 @@ def _rename_calls(draft: Draft, wanted: dict[int, dict[str, str]]) -> None:
         ordinal = ordinals[one.at] = ordinals.get(one.at, -1) + 1
         message, source = draft.slots[one.at]
         places = wanted.get(one.at, {})
-        rule = places.get(f"content/{one.place}") or places.get(f"tool_calls/{ordinal}")
+        rule = places.get(f"content/{one.place}") or places.get(f"tool_calls/{ordinal}") or places.get(_ITEM)
         if rule is None or draft.is_sealed(message):
             continue
         if one.answer is not None and draft.is_sealed(draft.slots[one.answer[0]][0]):
             continue
-        name = _mint(old, count, used, "call")
+        short = _SHORT.get(draft.profile.dialect)
+        name = _mint(old, count, used, "call") if short is None else _mint_short(old, count, used, short)
         new[one.at, one.place] = name
         if one.answer is not None:
             new[one.answer] = name
         draft.say("rename-id", rule, source, f"renamed the call {quote(old)} and its result to {quote(name)}", (old,))
     _apply(draft, new)
+
+
+def _part_of(violation: Violation) -> int:
+    """The position of the part that a finding is about."""
+    steps = violation.pointer.split("/")
+    place = steps[steps.index("parts") + 1]
+    return int(place) if place.isdecimal() else 0
+
+
+def _name_responses(draft: Draft, nameless: set[tuple[int, int]]) -> None:
+    """Give these responses, (message, position), the names of their calls."""
+    found = read_batches(draft)[1]
+    for at, place in sorted(nameless):
+        call = found.get((at, place))
+        if call is None or isinstance(call, str) or not call.call.name:
+            continue
+        message, source = draft.slots[at]
+        pieces = pieces_of(message)
+        block, origin = pieces[place]
+        if isinstance(block, Result):
+            pieces[place] = with_name(block, call.call.name), origin
+            draft.slots[at] = rebuilt(message, pieces), source
+            words = f"called a response {quote(call.call.name)}, as its call is called"
+            draft.say("rename-id", _NAME_RULE, source, words, (call.call.id,))
 
 
 def _rename_server_calls(draft: Draft, servers: dict[str, str]) -> None:
@@ -120,6 +153,18 @@ def _mint(old: str, count: int, used: set[str], empty: str, *, prefix: str = "")
     while True:
         seed = f"{old}\n{count}\n{attempt}".encode("utf-8", "surrogatepass")
         made = f"{prefix}{kept}_{hashlib.sha256(seed).hexdigest()[:_HASH_CHARS]}"
+        if made not in used:
+            used.add(made)
+            return made
+        attempt += 1
+
+
+def _mint_short(old: str, count: int, used: set[str], chars: int) -> str:
+    """The same where an id is so many letters and digits and nothing else: all of them are a hash."""
+    attempt = 0
+    while True:
+        seed = f"{old}\n{count}\n{attempt}".encode("utf-8", "surrogatepass")
+        made = hashlib.sha256(seed).hexdigest()[:chars]
         if made not in used:
             used.add(made)
             return made

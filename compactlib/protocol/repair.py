@@ -17,12 +17,15 @@ The fixes
     ``dedup-result``       of two results for one call the first stays
     ``move-words``         what the model said behind its calls goes before them
     ``merge-same-role``    neighbours of one side become one message
-    ``insert-bridge``      a user message before a model's that stands first
+    ``insert-bridge``      a message is put where one has to stand: a user's before a
+                           model's that stands first, a model's behind results alone
     ``rename-id``          a call and its result get a new id
     ``drop-empty``         a text or a message that holds nothing goes
     ``placeholder-text``   words stand for what may not be empty, or is too large
+    ``strip-id``           an item's own id, which may be left out, is left out
+    ``sentinel-seal``      a call without thought signature gets the one that stands for a lost one
     ``strip-seal``         thinking without signature leaves a closed turn
-    ``wrap-arguments``     arguments that are no JSON object are put into one
+    ``wrap-arguments``     arguments, or a response, that are no JSON object are put into one
     ``move-image``         media leave a result that may not carry them
     ``append-user``        a user message behind a model's that may not stand last
     =====================  ==========================================================
@@ -47,20 +50,24 @@ How it works
 
 What is not here
     The passes themselves: `answering` (pairs), `renaming` (ids), `mending`
-    (contents).  Nothing is ever declared, and no system text moved (law L26).
+    (contents), `parting` (what may not stand together), `items` (the Responses API).  Nothing is ever declared, and no system text moved (law L26).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from ..model import Conversation
-from ..turns import divide
+from ..model import Conversation, Message
+from ..turns import Kind, divide, origins
+from .alternation import ALTERNATION, alternate
 from .answering import answer_calls
+from .automaton import Neighbours
 from .draft import Draft, Fix, Piece, Slot, pieces_of, rebuilt, spoken
+from .items import mend_items
 from .mending import mend_blocks, move_images
+from .parting import part
 from .profiles import Profile, profile_named
 from .renaming import rename_ids
 from .rules import RULES
@@ -72,7 +79,12 @@ CONTINUE: Final = "Continue."
 """What a user message says that is only there because one has to be."""
 
 _ROUNDS: Final = 8
-_WANTS_USER: Final = frozenset({"A-END-01", "A-END-02", "A-EMPTY-04", "A-THINK-04", "O-EMPTY-01"})
+_WANTS_USER: Final = frozenset(
+    {"A-END-01", "A-END-02", "A-EMPTY-04", "A-THINK-04", "B-END-01", "G-EMPTY-04", "G-END-01"}
+    | {"L-USER-01", "M-LAST-01", "M-START-01", "O-EMPTY-01"}
+)
+_STARTS: Final = frozenset({"A-START-01", "B-START-01", "G-CALL-01"})
+_NEIGHBOURS: Final = frozenset({"A-ALT-01", "B-ALT-01", "G-ALT-01"})
 
 
 @frozen
@@ -143,7 +155,7 @@ def repair(conversation: Conversation, *, close: bool = False, profile: Profile 
     for _round in range(_ROUNDS):
         done = len(draft.fixes)
         draft.reseal()
-        for mend in (answer_calls, _merge, _bridge, rename_ids, mend_blocks, move_images, _append):
+        for mend in (answer_calls, _merge, _bridge, _alternate, _part, rename_ids, mend_blocks, mend_items, move_images, _append):
             before = len(draft.fixes)
             if errors:
                 mend(draft, errors)
@@ -160,21 +172,24 @@ def repair(conversation: Conversation, *, close: bool = False, profile: Profile 
 
 def _merge(draft: Draft, errors: tuple[Violation, ...]) -> None:
     """Make neighbours of one side one message, where the provider does not do so itself."""
-    named = {one.index for one in errors if one.rule == "A-ALT-01" and one.index is not None}
-    if named and _has_pending(draft):  # L4: their results are still to come, and stand before all that is behind them
+    named = {one.index: one.rule for one in errors if one.rule in _NEIGHBOURS and one.index is not None}
+    counts = draft.profile.neighbours is Neighbours.COUNTED  # then results may stand anywhere in their turn
+    if named and not counts and _has_pending(draft):  # L4: results are still to come, and stand before all that is behind them
         live = max(at for at, (message, _source) in enumerate(draft.slots) if message.role == "model")
-        named = {at for at in named if at <= live}
+        named = {at: rule for at, rule in named.items() if at <= live}
     if not named:
         return
     out: list[Slot] = []
     joined: list[Piece] = []  # the pieces of the last message in `out`, once something was merged into it
+    conversation = draft.conversation
+    kinds = divide(conversation).kinds[len(conversation.messages) - len(draft.slots) :]  # behind a fused head
     for at, (message, source) in enumerate(draft.slots):
         last = out[-1][0] if out else None
         may_join = last is not None and last.role == message.role and not (draft.is_sealed(last) or draft.is_sealed(message))
         if at in named and last is not None and may_join:
-            joined = joined or pieces_of(last)
-            joined += pieces_of(message)
-            draft.say("merge-same-role", "A-ALT-01", source, "joined a message to the one before it, of the same side")
+            joined = joined or _told_pieces(last, kinds[at - 1])
+            joined += _told_pieces(message, kinds[at])
+            draft.say("merge-same-role", named[at], source, "joined a message to the one before it, of the same side")
             continue
         if joined:
             out[-1] = _joined(out[-1], joined)
@@ -192,24 +207,47 @@ def _has_pending(draft: Draft) -> bool:
     return bool(divide(draft.conversation).pending)
 
 
+def _told_pieces(message: Message, kind: Kind) -> list[Piece]:
+    """
+    The pieces of a message, with the origins of an attachment or a reminder.
+
+    They are told by the message as a whole, and could not be told from its
+    pieces: what holds both would look like a prompt, and close its turn (L5).
+    """
+    if message.origin is not None or kind not in (Kind.ATTACHMENT, Kind.HARNESS):
+        return pieces_of(message)
+    return list(zip(message.blocks, origins(message, kind), strict=True))
+
+
 def _joined(slot: Slot, pieces: list[Piece]) -> Slot:
     message, source = slot
-    return rebuilt(message, pieces), source
+    return rebuilt(evolve(message, content=()), pieces), source
 
 
 def _bridge(draft: Draft, errors: tuple[Violation, ...]) -> None:
     """Let a user message stand first."""
-    if any(one.rule == "A-START-01" for one in errors):
+    rule = next((one.rule for one in errors if one.rule in _STARTS and one.index is not None), None)
+    if rule is not None:
         at = next(at for at, (message, _source) in enumerate(draft.slots) if message.role == "model")
         draft.slots.insert(at, (spoken(draft.profile.dialect, CONTINUE), draft.slots[at][1]))
-        draft.say("insert-bridge", "A-START-01", draft.slots[at][1], "put a user message before the model's, which stood first")
+        draft.say("insert-bridge", rule, draft.slots[at][1], "put a user message before the model's, which stood first")
+
+
+def _part(draft: Draft, errors: tuple[Violation, ...]) -> None:
+    """Put apart what may not stand together."""
+    part(draft, errors, prompt=CONTINUE)
+
+
+def _alternate(draft: Draft, errors: tuple[Violation, ...]) -> None:
+    """Let the sides take turns, where the provider wants it so."""
+    alternate(draft, errors, prompt=CONTINUE)
 
 
 def _append(draft: Draft, errors: tuple[Violation, ...]) -> None:
     """Let a user message stand last; only of what is sent now."""
     if draft.mode == "request":
         for one in errors:
-            if one.rule in _WANTS_USER:
+            if one.rule in _WANTS_USER or (one.rule in _STARTS and one.index is None):
                 source = draft.slots[-1][1] if draft.slots else None
                 draft.slots.append((spoken(draft.profile.dialect, CONTINUE), source))
                 draft.say("append-user", one.rule, source, "appended a user message")
@@ -221,17 +259,20 @@ def _append(draft: Draft, errors: tuple[Violation, ...]) -> None:
 
 def _reason(draft: Draft, violation: Violation) -> str:
     """Why nothing was done about it."""
-    if violation.rule in _WANTS_USER and draft.mode == "history":
+    wants_user = violation.rule in _WANTS_USER or (violation.rule in _STARTS and violation.index is None)
+    if wants_user and draft.mode == "history":
         return "a user message has to stand last, and none is appended unless the conversation is closed"
     if violation.index is None:
         return "it concerns the request, not a message"
-    start = violation.index - (violation.rule == "A-ALT-01")  # which is about two messages
+    is_about_two = violation.rule in _NEIGHBOURS or violation.rule in ALTERNATION
+    start = max(violation.index - is_about_two, 0)
     about = draft.slots[start : violation.index + 1]
     if any(draft.is_sealed(message) for message, _source in about):
         return "its message holds reasoning and belongs to the current turn, so law L5 forbids to edit it"
-    if RULES[violation.rule].core == "C1" and draft.mode == "history" and about[-1][0].role == "model":
+    names_pending = draft.profile.neighbours is not Neighbours.FREE  # where calls may wait, only those that dangle are named
+    if RULES[violation.rule].core == "C1" and names_pending and draft.mode == "history" and about[-1][0].role == "model":
         return "the call is pending: no person has spoken since, so its result may still come"
-    if violation.fix in ("move-image", "merge-same-role") and draft.mode == "history":
+    if violation.fix in ("insert-bridge", "move-image", "merge-same-role") and draft.mode == "history":
         return "results of pending calls are still to come, and stand before what is behind them"
     if RULES[violation.rule].fix is None:
         return "no safe fix is known for it"

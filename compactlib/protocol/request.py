@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ..model import Conversation, Json, Opaque, Reasoning, Text
-from .profiles import Profile
+from .context_edits import judge_edits
+from .profiles import Profile, route_of
 from .rules import RULES
 from .violation import Violation, quote
 
@@ -25,16 +26,16 @@ __all__ = ["cache_marks", "thinking_mode", "violations_around"]
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LONG_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{65,128}")
+_ITEM_TOOL: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_DECLARED_NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 _FORCED: Final = frozenset({"any", "tool"})
-_COMPACT_LEAST_TOKENS: Final = 50_000
 
 
 def violations_around(conversation: Conversation, profile: Profile) -> list[Violation]:
     """What is wrong with the request itself, its messages apart."""
     if conversation.envelope.fields is None:
         return []
-    judges = {"anthropic": (_anthropic_names, _forced_tool, _edits, _system), "openai-chat": (_function_names,)}
-    return [found for judge in judges.get(profile.dialect, ()) for found in judge(conversation, profile)]
+    return [found for judge in _JUDGES.get(profile.dialect, ()) for found in judge(conversation, profile)]
 
 
 def thinking_mode(conversation: Conversation) -> str:
@@ -97,86 +98,9 @@ def _forced_tool(conversation: Conversation, profile: Profile) -> Iterator[Viola
         )
 
 
-# What a field of a context edit has to be.
-_Shape = Callable[[Json], bool]
-
-
-def _is_amount(*units: str) -> _Shape:
-    def fits(value: Json) -> bool:
-        return isinstance(value, dict) and value.get("type") in units and type(value.get("value")) is int and value["value"] >= 0
-
-    return fits
-
-
-def _is_names(value: Json) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
-
-
-def _is_inputs(value: Json) -> bool:
-    return isinstance(value, bool) or _is_names(value)
-
-
-def _is_keep_thinking(value: Json) -> bool:
-    return value in ("all", {"type": "all"}) or _is_amount("thinking_turns")(value)
-
-
-def _is_compact_trigger(value: Json) -> bool:
-    return value is None or (_is_amount("input_tokens")(value) and value["value"] >= _COMPACT_LEAST_TOKENS)
-
-
-def _is_text(value: Json) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _is_flag(value: Json) -> bool:
-    return isinstance(value, bool)
-
-
-_EDITS: Final[Mapping[str, Mapping[str, _Shape]]] = {
-    "clear_tool_uses_20250919": {
-        "trigger": _is_amount("input_tokens", "tool_uses"),
-        "keep": _is_amount("tool_uses"),
-        "clear_at_least": lambda value: value is None or _is_amount("input_tokens")(value),
-        "exclude_tools": _is_names,
-        "clear_tool_inputs": _is_inputs,
-    },
-    "clear_thinking_20251015": {"keep": _is_keep_thinking},
-    "compact_20260112": {"trigger": _is_compact_trigger, "instructions": _is_text, "pause_after_compaction": _is_flag},
-}
-
-
 def _edits(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
     del profile
-    management = conversation.setting("context_management")
-    edits = management.get("edits") if isinstance(management, dict) else None
-    if edits is None:
-        return
-    if not isinstance(edits, list):
-        yield _found("A-CTX-02", "context_management.edits is no list", "a list of edits")
-        return
-    for place, edit in enumerate(edits):
-        kind = edit.get("type") if isinstance(edit, dict) else None
-        if not isinstance(kind, str):
-            yield _found("A-CTX-02", f"context edit {place} has no type", "an object with a type")
-            continue
-        fields = _EDITS.get(kind)
-        if fields is None:
-            yield _found(
-                "A-CTX-02",
-                f"context edit {place} is of the unknown type {quote(kind)}",
-                f"one of {', '.join(_EDITS)}",
-                "unknown-edit",
-            )
-            continue
-        for name, value in edit.items():
-            if name != "type" and not (name in fields and fields[name](value)):
-                yield _found(
-                    "A-CTX-02", f"the field {quote(name)} of context edit {place} ({kind}) is odd", "the fields of its type"
-                )
-        if kind == "clear_thinking_20251015" and thinking_mode(conversation) not in ("enabled", "adaptive"):
-            yield _found(
-                "A-CTX-01", f"context edit {place} clears thinking, and thinking is not on", "thinking enabled or adaptive"
-            )
+    return judge_edits(conversation, thinking_mode(conversation))
 
 
 def _system(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
@@ -199,11 +123,64 @@ def _system(conversation: Conversation, profile: Profile) -> Iterator[Violation]
 
 
 def _function_names(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
-    del profile
+    rule = _FUNCTION_NAME[profile.dialect]
     for place, tool in enumerate(conversation.tools):
         value = tool.value
         inner = value.get(str(value.get("type")), value.get("function")) if isinstance(value, dict) else None
         if isinstance(inner, dict) and "name" in inner and not _NAME.fullmatch(tool.name):
-            yield _found(
-                "O-NAME-01", f"function {place} is called {quote(tool.name)}", "1 to 64 of the characters a-z, A-Z, 0-9, _ and -"
-            )
+            message = f"function {place} is called {quote(tool.name)}"
+            yield _found(rule, message, "1 to 64 of the characters a-z, A-Z, 0-9, _ and -")
+
+
+def _prefix_at_provider(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
+    del profile
+    for name in ("previous_response_id", "conversation"):
+        if conversation.setting(name) is not None:
+            yield _found("R-STORE-02", f"{name} is set, so what came before stands only at the provider", "all of it here")
+
+
+def _item_tools(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
+    model = conversation.setting("model")
+    route = profile.route if profile.route != "model" else route_of(model if isinstance(model, str) else "")
+    case = None if route in ("own", None) else "compatible"
+    for place, tool in enumerate(conversation.tools):
+        value = tool.value
+        if isinstance(value, dict) and value.get("type") == "function" and not _ITEM_TOOL.fullmatch(tool.name):
+            message = f"function {place} is called {quote(tool.name)}"
+            yield _found("R-NAME-01", message, "1 to 128 of the characters a-z, A-Z, 0-9, _ and -", case)
+
+
+def _declared_names(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
+    del profile
+    for place, tool in enumerate(conversation.tools):
+        if isinstance(tool.value, dict) and "name" in tool.value and not _DECLARED_NAME.fullmatch(tool.name):
+            message = f"function {place} is called {quote(tool.name)}"
+            yield _found("G-NAME-02", message, "a letter or _, and up to 63 of the characters a-z, A-Z, 0-9, _, ., : and -")
+
+
+def _converse_names(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
+    del profile
+    for place, tool in enumerate(conversation.tools):
+        if isinstance(tool.value, dict) and "toolSpec" in tool.value and not _NAME.fullmatch(tool.name):
+            message = f"tool {place} is called {quote(tool.name)}"
+            yield _found("B-NAME-01", message, "1 to 64 of the characters a-z, A-Z, 0-9, _ and -")
+
+
+def _converse_system(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
+    del profile
+    for place, block in enumerate(conversation.system):
+        if isinstance(block, Text) and not block.text.strip():
+            yield _found("B-BLANK-01", f"system block {place} is a blank text", "text, or no such block")
+
+
+_FUNCTION_NAME: Final = {"mistral": "M-NAME-01", "openai-chat": "O-NAME-01"}
+
+_JUDGES: Final[Mapping[str, tuple[Callable[[Conversation, Profile], Iterator[Violation]], ...]]] = {
+    "anthropic": (_anthropic_names, _forced_tool, _edits, _system),
+    "bedrock": (_converse_names, _converse_system),
+    "gemini": (_declared_names,),
+    "mistral": (_function_names,),
+    "openai-chat": (_function_names,),
+    "openai-responses": (_prefix_at_provider, _item_tools),
+}
+"""What judges the request around the messages, by dialect."""

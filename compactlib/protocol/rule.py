@@ -34,6 +34,8 @@ FIXES: Final = (
     "move-words",
     "placeholder-text",
     "rename-id",
+    "sentinel-seal",
+    "strip-id",
     "strip-seal",
     "synthesize-result",
     "wrap-arguments",

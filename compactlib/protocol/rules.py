@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Final
 
 from .rule import DIALECTS, FIXES, Level, Rule
@@ -70,6 +70,7 @@ def rules_of(dialect: str) -> tuple[Rule, ...]:
 
 _SHORTEST_PIECE_CHARS: Final = 10  # " tokens > ", but not "messages."
 _ENOUGH_PERCENT: Final = 40  # of the characters that do not vary, so that a text cut in the middle is still known
+_LEAST_START_CHARS: Final = 22  # of a text of which only the beginning was pasted
 _CLOSE_PERCENT: Final = 20  # texts that fit this much worse than the best are chance resemblances
 _QUOTES: Final = str.maketrans("", "", "`'\"\\")
 
@@ -79,16 +80,25 @@ def find(error_text: str) -> tuple[Rule, ...]:
     The rules that explain a provider's error message, best first; none if it is not known.
 
     Ids, numbers and indices in it do not matter, nor do JSON or a log line
-    around it.  `message_index` says which message it speaks of.
+    around it.  Where too little of a text was pasted, its beginning is enough.
+    `message_index` says which message it speaks of.
 
     >>> [rule.id for rule in find('400 {"message": "prompt is too long: 250000 tokens > 200000 maximum"}')]
     ['A-SIZE-01']
+    >>> [rule.id for rule in find("messages.0.content.1.tool_use.input: Input should be...")]
+    ['A-INPUT-01']
     """
     pasted = _plain(error_text)
     fits = {
         rule.id: max((_fit(_cut(line), pasted) for line in rule.error.splitlines()), default=0)
         for rule in chain.from_iterable(book.TABLE for book in _BOOKS)
     }
+    if max(fits.values()) < _ENOUGH_PERCENT:
+        starts = {
+            rule.id: max((_start(_cut(line), pasted) for line in rule.error.splitlines()), default=0) for rule in RULES.values()
+        }
+        best = max(_LEAST_START_CHARS, *starts.values())
+        return tuple(rule for rule in RULES.values() if starts[rule.id] == best)
     least = max(_ENOUGH_PERCENT, max(fits.values()) - _CLOSE_PERCENT)
     return tuple(sorted((rule for rule in RULES.values() if fits[rule.id] >= least), key=lambda rule: -fits[rule.id]))
 
@@ -102,7 +112,7 @@ def message_index(error_text: str) -> int | None:
     """
     import re  # here, because few who import the rules ever paste an error
 
-    found = re.search(r"\bmessages?(?:\.?\[|\.| index )([0-9]{1,9})\b", error_text)
+    found = re.search(r"""\b(?:messages?|contents|input)(?:\.?\[|[./]| index |["'], ?)([0-9]{1,9})\b""", error_text)
     return None if found is None else int(found[1])
 
 
@@ -128,3 +138,13 @@ def _fit(pieces: tuple[str, ...], pasted: str) -> int:
             at = place + len(piece)
             seen_chars += len(piece)
     return 100 * seen_chars // sum(map(len, pieces))
+
+
+def _start(pieces: tuple[str, ...], pasted: str) -> int:
+    """How many characters of the first piece that was pasted at all stand there from its beginning."""
+    for piece in pieces:
+        place = pasted.find(piece[:_LEAST_START_CHARS])
+        if place >= 0:
+            same = (one == other for one, other in zip(piece, pasted[place:], strict=False))
+            return sum(takewhile(bool, same))
+    return 0

@@ -64,7 +64,7 @@ class Seals:
         """The first model message since the user last spoke."""
         self.fresh = self.looped = False
         self._first = self._reader.index
-        self._opens = bool(content) and isinstance(content[0], Reasoning)
+        self._opens = bool(content) and (isinstance(content[0], Reasoning) or _is_compaction(content[0]))
         self._opening = "/content/0" if content and not isinstance(content, str) else "/content"
         self._altered = []
 
@@ -127,6 +127,11 @@ class Seals:
         index, position = self._trailing
         words = f"message {index} ends in thinking"
         return [self._reader.violation("A-THINK-06", index, f"/content/{position}", words, "text or a call behind the thinking")]
+
+
+def _is_compaction(block: object) -> bool:
+    """Whether it is the provider's own summary, which stands for whatever the turn began with."""
+    return isinstance(block, Opaque) and block.kind == "compaction"
 
 
 def _as_json(block: Block) -> Json:

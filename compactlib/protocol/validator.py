@@ -61,13 +61,20 @@ _NOTHING: Final[Mapping[int, Json]] = MappingProxyType({})
 
 _READERS: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic": ("anthropic", "AnthropicReader"),
+    "bedrock": ("bedrock", "BedrockReader"),
+    "mistral": ("mistral", "MistralReader"),
     "openai-chat": ("openai_chat", "OpenAIChatReader"),
+    "openai-responses": ("openai_responses", "OpenAIResponsesReader"),
+    "gemini": ("gemini", "GeminiReader"),
 }
 """The module and the class that read each dialect; loaded when it is asked for."""
 
+_DEMANDING: Final[Mapping[str, tuple[str, str]]] = {"openai-chat": ("compatible", "CompatibleReader")}
+"""The same for profiles that add rules to their dialect's (`Profile.demands`), where that takes a reader of its own."""
 
-def _reader(dialect: str) -> Callable[[Profile, Around], Reader]:
-    known = _READERS.get(dialect)
+
+def _reader(dialect: str, *, is_demanding: bool = False) -> Callable[[Profile, Around], Reader]:
+    known = (_DEMANDING.get(dialect) if is_demanding else None) or _READERS.get(dialect)
     if known is None:
         raise PolicyError("dialect", f"{dialect!r} can be read and written, and not yet be judged")
     module, name = known
@@ -122,6 +129,8 @@ class Validator:
         self.profile: Final = profile_named(profile or conversation.dialect) if not isinstance(profile, Profile) else profile
         if self.profile.dialect != conversation.dialect:
             raise PolicyError("profile", f"{self.profile.name!r} is for {self.profile.dialect}, not for {conversation.dialect}")
+        if self.profile.demands:
+            make = _reader(conversation.dialect, is_demanding=True)
         root = "" if conversation.envelope.fields is None else f"/{self.profile.messages_key}"
         self._mode: Final = mode
         self._reader: Final = make(self.profile, Around(conversation, original, prompt_tokens, window_tokens, root))

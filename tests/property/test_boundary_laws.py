@@ -8,6 +8,7 @@ same sizes; and a call that nobody answered forbids nothing.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from compactlib.summaries.rendering import SummaryRequest
 from compactlib.tokens import Memo
 
 from .. import reference
-from ..strategies import DIALECTS, broken, build, histories
+from ..strategies import WIRES, broken, build, histories
 
 REPLY = "## Goal\n(none)\n## Orders, constraints and preferences\n(none)\n## Done\n- so far\n## Next step\n- go on"
 
@@ -37,12 +38,12 @@ def answer(request: SummaryRequest) -> str:
 
 @st.composite
 def large(draw: st.DrawFn) -> tuple[list[reference.Piece], str]:
-    """Pieces of which each is one message on the wire, and the words that give their sizes."""
+    """Pieces, and the words that give their sizes."""
     pieces = draw(st.one_of(histories(max_turns=5, max_steps=6), broken()))
     return pieces, draw(st.sampled_from(["word", "other words"]))
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", WIRES)
 @given(made=large(), window=st.sampled_from([2_300, 3_000, 5_000]), when_needed=st.booleans())
 @settings(max_examples=150)
 def test_the_cut_is_the_one_that_brute_force_finds(
@@ -50,20 +51,21 @@ def test_the_cut_is_the_one_that_brute_force_finds(
 ) -> None:
     """Index, kind and size of the tail, for legal and broken conversations."""
     pieces, words = made
-    single = [piece for piece in pieces for _ in build([piece], dialect)]
-    if dialect == "openai-chat":  # one result a message
-        single = [(kind, name) for kind, names in pieces for name in (names.split(",") if kind == "results" else [names])]
-    conversation = cl.parse(build(single, dialect, words=words), dialect=dialect)
+    conversation = cl.parse(build(pieces, dialect, words=words), dialect=dialect)
+    starts = list(accumulate((len(build([piece], dialect)) for piece in pieces), initial=0))  # of each piece on the wire
     policy = cl.Policy(window_tokens=window, counter=counter, schema="brief", step_cuts="when-needed" if when_needed else "never")
     outcome = cl.compact(conversation, policy, summarise=answer, when="now")
     report = outcome.report
     if report["cut"] is None:
         return
     memo = Memo(counter)
-    weights = [memo.message(message) for message in conversation.messages]
-    expected = reference.choice(single, weights, report["sizes"]["tail"], step_cuts=when_needed)
+    weights = [memo.messages(conversation.messages[start:stop]) for start, stop in pairwise(starts)]
+    runs_on = dialect == "openai-responses"
+    expected = reference.choice(pieces, weights, report["sizes"]["tail"], step_cuts=when_needed, runs_on=runs_on)
 
-    assert (report["cut"]["index"], report["cut"]["kind"], report["cut"]["tail_tokens"]) == expected
+    assert expected is not None
+    assert report["cut"]["index"] == starts[expected[0]]
+    assert (report["cut"]["kind"], report["cut"]["tail_tokens"]) == expected[1:]
 
 
 @given(made=large(), window=st.sampled_from([2_300, 3_000, 5_000]))

@@ -65,10 +65,12 @@ def kinds(word: str, dialect: str) -> tuple[Origin, ...]:
     for letter in word:
         if letter == "i":
             behind = found[-1] if found else None
-            is_tools = dialect == "openai-chat" or behind in ("result", "attachment")
+            is_tools = dialect not in ("anthropic", "bedrock") or behind in ("result", "attachment")
             found.append("attachment" if is_tools else "prompt")
         else:
             found.append({"p": "prompt", "a": "result", "n": "result", "r": "result"}.get(letter, "model"))  # type: ignore[arg-type]  # words of the vocabulary
+        if letter == "d" and dialect == "openai-responses":
+            found.append("model")  # a call is an item there
     return tuple(found)
 
 
@@ -128,7 +130,17 @@ def tried(dialect: str, length: int, replies: dict[str, Reply]) -> Iterator[tupl
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("dialect", "length", "count"), [("anthropic", 7, 10_957), ("openai-chat", 6, 3_194)])
+@pytest.mark.parametrize(
+    ("dialect", "length", "count"),
+    [
+        ("anthropic", 7, 10_957),
+        ("openai-chat", 6, 3_194),
+        ("openai-responses", 5, 1_611),
+        ("gemini", 5, 1_751),
+        ("bedrock", 5, 627),
+        ("mistral", 5, 618),
+    ],
+)
 def test_every_law_holds_on_every_legal_word(dialect: str, length: int, count: int) -> None:
     """Three budgets, three replies; a good reply is taken wherever one is asked for, a bad one never."""
     words = set()
@@ -150,11 +162,21 @@ def test_every_law_holds_on_every_legal_word(dialect: str, length: int, count: i
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("dialect", "count"), [("anthropic", 781), ("openai-chat", 839)])
-def test_every_reply_meets_every_short_word(dialect: str, count: int) -> None:
-    """Up to five messages: whatever the summariser says, the conversation is compacted by a summary or comes back as it was."""
+@pytest.mark.parametrize(
+    ("dialect", "length", "count"),
+    [
+        ("anthropic", 5, 781),
+        ("openai-chat", 5, 839),
+        ("openai-responses", 4, 308),
+        ("gemini", 4, 292),
+        ("bedrock", 4, 168),
+        ("mistral", 4, 162),
+    ],
+)
+def test_every_reply_meets_every_short_word(dialect: str, length: int, count: int) -> None:
+    """Four messages or five: whatever the summariser says, the conversation is compacted by a summary or comes back as it was."""
     words = set()
-    for word, _, said, outcome, asked in tried(dialect, 5, MORE_REPLIES):
+    for word, _, said, outcome, asked in tried(dialect, length, MORE_REPLIES):
         words.add(word)
         code = outcome.reason.partition(":")[2]
 
