@@ -1,0 +1,212 @@
+"""
+A conversation for another provider.
+
+What this is
+    `convert`, which writes a conversation in another dialect and names
+    everything that did not come through.
+
+Rules it obeys
+    * What is valid stays valid: calls and results stand as the target wants
+      them, ids are of its language, results carry what they may.
+    * Law L16.  The same input gives the same output, ids included; and what is
+      appended later changes nothing that was written before.
+    * Nothing goes in silence: see `losses`.  There and back again gives the
+      same conversation, but for what was named.
+    * Law L19.  Nothing that was passed in is changed or shared.
+
+How it works
+    ``crossing`` reads messages into slots, free of any wire; ``batches`` brings
+    calls and results together and gives them their ids; ``carriers`` moves
+    media into results or out of them; ``writing`` writes the slots, ``around``
+    what stands around them.  Each is linear.
+
+What is not here
+    Mending (`compactlib.repair`): what is broken is carried over as it can be.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from ..dialects import messages_key, parse, render
+from ..dialects.reading import dumps
+from ..model import Call, Conversation, Json, Origin, Text
+from ..protocol.profiles import PROFILES
+from ..protocol.repair import CONTINUE
+from ..protocol.violation import quote
+from .around import OUTSIDE, write_around, write_system
+from .batches import arrange
+from .carriers import fold, move
+from .crossing import cross, words_of_system
+from .losses import LOSSES, Loss, Losses
+from .naming import IDS, NAMES, Names
+from .slots import Piece, Slot
+from .writing import Written, writer_for
+
+__all__ = ["LOSSES", "Converted", "Loss", "convert"]
+
+_HEAD: tuple[Origin, ...] = (Origin.PIN, Origin.SUMMARY, Origin.REMINDER)
+_USER_FIRST = frozenset({"gemini", "bedrock"})
+
+
+@frozen
+class Converted:
+    """
+    A conversation in another dialect.
+
+    Attributes:
+        body: what the other provider is sent, as the kind of thing that was
+            parsed.  A list stays a list, unless instructions need a place
+            beside the messages.
+        losses: what did not come through as it was, in order.
+        id_map: the call ids that changed, as (from, to).
+        conversation: the same as a `Conversation`, so that it can be compacted.
+    """
+
+    body: Json
+    losses: tuple[Loss, ...]
+    id_map: tuple[tuple[str, str], ...]
+    conversation: Conversation
+
+
+def convert(conversation: Conversation, *, dialect: str) -> Converted:
+    """
+    Write a conversation for another provider.
+
+    Args:
+        conversation: the conversation.
+        dialect: whose wire shape it is to have, such as ``"gemini"``.
+
+    Raises:
+        WireError: no dialect has this name.
+
+    >>> body = [
+    ...     {"role": "user", "content": "list the files"},
+    ...     {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "ls", "input": {"path": "."}}]},
+    ...     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.py", "is_error": True}]},
+    ... ]
+    >>> converted = convert(parse(body, dialect="anthropic"), dialect="mistral")
+    >>> [message["role"] for message in converted.body], converted.body[1]["tool_calls"][0]["function"]["arguments"]
+    (['user', 'assistant', 'tool'], '{"path":"."}')
+    >>> converted.id_map
+    (('toolu_1', 'OUa6HgE5o'),)
+    >>> [(loss.name, loss.pointer) for loss in converted.losses]
+    [('error-flag', '/2/content/0')]
+    """
+    messages_key(dialect)  # which raises if there is none
+    if dialect == conversation.dialect:
+        return Converted(render(conversation), (), (), conversation)
+    losses = Losses(conversation)
+    ids, tools = Names(IDS[dialect]), Names(NAMES[dialect])
+    slots = cross(conversation, dialect, losses)
+    outside, slots = _system(conversation, slots, dialect, losses)
+    slots = arrange(slots, conversation, ids, tools, losses)
+    slots = move(fold(slots, conversation, dialect, losses), dialect, losses)
+    slots = _joined_head(slots, conversation, dialect)
+    slots = _begun(slots, dialect, losses)
+    if dialect == "mistral":
+        slots = _instructed(slots, losses)
+    writer = writer_for(dialect, losses)
+    written = [message for slot in slots for message in writer.write(slot)]
+    messages: Json = [message for message, _origin in written]
+    body = messages
+    if conversation.envelope.fields is not None:
+        called = [block.name for slot in slots for block, _origin in slot.pieces if isinstance(block, Call)]
+        around = write_around(conversation, dialect, tools, called, losses)
+        body = {**write_system(dialect, outside), messages_key(dialect): messages, **around}
+    elif outside:
+        body = {**write_system(dialect, outside), messages_key(dialect): messages}
+    for old, new in tools.changed:
+        losses.around("name", "", f"the tool {quote(old)} is called {quote(new)} now, and the model will call it so")
+    made = _conversation(body, written, conversation, dialect)
+    return Converted(_of_kind(body, made.envelope.kind), losses.sorted(), ids.changed, made)
+
+
+def _of_kind(body: Json, kind: str) -> Json:
+    if kind == "str":
+        return dumps(body)
+    return dumps(body).encode("utf-8") if kind == "bytes" else body
+
+
+def _conversation(body: Json, written: list[Written], source: Conversation, dialect: str) -> Conversation:
+    """What was written, read; with the origins that were stated, for the wire has no place for them."""
+    made = parse(body, dialect=dialect)
+    kind = source.envelope.kind
+    if kind in ("str", "bytes"):
+        made = evolve(made, envelope=evolve(made.envelope, kind=kind))
+    messages = list(made.messages)
+    inside = range(*made.fused)
+    for index, (_message, origin) in enumerate(written):
+        position = made.position(index)
+        if origin is None or position in inside:
+            continue
+        message = messages[position]
+        if not isinstance(origin, tuple) or len(origin) == len(message.blocks):
+            messages[position] = evolve(message, origin=origin)
+    settled = len(messages) if source.settled and source.settled == len(source.messages) else 0
+    return evolve(made, messages=tuple(messages), settled=settled)
+
+
+# -- who speaks where ----------------------------------------------------------------------------------------------------
+
+
+def _system(conversation: Conversation, slots: list[Slot], dialect: str, losses: Losses) -> tuple[list[str], list[Slot]]:
+    """The instructions that stand beside the messages, and the slots without them."""
+    words = words_of_system(conversation, losses)
+    if dialect == "openai-responses" and len(words) == 1:
+        return words, slots
+    if dialect not in OUTSIDE:
+        return [], [*(Slot("system", ((Text(text), None),), 0) for text in words), *slots]
+    kept = []
+    for slot in slots:
+        if slot.side != "system":
+            kept.append(slot)
+            continue
+        words += [block.text for block, _origin in slot.pieces if isinstance(block, Text)]
+        if kept:
+            losses.at("order", slot.position, "instructions from among the messages stand beside them now")
+    return words, kept
+
+
+def _joined_head(slots: list[Slot], conversation: Conversation, dialect: str) -> list[Slot]:
+    """Where the target writes the head of a compacted conversation as one message, the slots of the head as one."""
+    messages = conversation.messages
+    if PROFILES[dialect].fuse != "yes":
+        return slots
+    start = next((at for at, slot in enumerate(slots) if messages[slot.position].origin in _HEAD), None)
+    if start is None:
+        return slots
+    stop = start + 1
+    while stop < len(slots) and messages[slots[stop].position].origin in _HEAD:
+        stop += 1
+    if stop < len(slots) and slots[stop].side == "user" and not slots[stop].has_results:
+        stop += 1
+    pieces: list[Piece] = [piece for slot in slots[start:stop] for piece in slot.pieces]
+    return [*slots[:start], evolve(slots[start], pieces=tuple(pieces)), *slots[stop:]]
+
+
+def _begun(slots: list[Slot], dialect: str, losses: Losses) -> list[Slot]:
+    """The slots with a user's first, where the target demands that."""
+    if dialect not in _USER_FIRST or not slots or slots[0].side != "model":
+        return slots
+    losses.at("added", slots[0].position, "a user message stands before the model's, which stood first")
+    return [Slot("user", ((Text(CONTINUE), Origin.HARNESS),), slots[0].position), *slots]
+
+
+def _instructed(slots: list[Slot], losses: Losses) -> list[Slot]:
+    """The slots with instructions only at the beginning and behind a user's words (rule M-ORDER-01)."""
+    out: list[Slot] = []
+    behind: dict[int, list[Slot]] = {}  # how many slots stand before -> instructions that belong there
+    place = 0  # behind the last user's words
+    for slot in slots:
+        last = out[-1] if out else None
+        if slot.side == "system" and last is not None and (last.side == "model" or last.has_results):
+            behind.setdefault(place, []).append(slot)
+            losses.at("order", slot.position, "instructions stand behind the last words of a user now")
+            continue
+        out.append(slot)
+        if slot.side == "system" or (slot.side == "user" and not slot.has_results):
+            place = len(out)
+    if not behind:
+        return out
+    return [one for at in range(len(out) + 1) for one in (*behind.get(at, ()), *out[at : at + 1])]

@@ -1,0 +1,217 @@
+"""
+Calls and their results, side by side as every provider wants them.
+
+What this is
+    `arrange`, which pairs calls with results by position, brings each batch
+    together, and gives every call its id in the target's language.
+
+Rules it obeys
+    * Law L2.  The calls of a batch, and then their results, stand together:
+      one model slot, and one user slot that begins with the results.
+    * A result answers the nearest earlier open call with its id, so an id that
+      is used again in another turn pairs with its own call.
+    * Law L4.  Pending calls stay open.  A call that was passed over is
+      answered, as in a repair: its outcome is unknown.
+    * Linear in the number of blocks.
+
+How it works
+    One pass.  A *batch* is a model slot with calls; model slots that follow it
+    while nothing is answered yet belong to it where the source takes them as
+    one (joined neighbours, items of one response).  Results go to their batch
+    from wherever they stand; other blocks stay where they are.
+
+What is not here
+    Media in results (`carriers`), and who may speak first or last (`writing`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from attrs import evolve
+
+from ..model import Block, Call, Conversation, Media, Origin, Result, Text
+from ..protocol.answering import UNKNOWN_OUTCOME
+from ..protocol.violation import quote
+from ..recognition import is_marker
+from ..turns import divide
+from .losses import Losses
+from .naming import Names
+from .slots import FAILED, Piece, Slot
+
+__all__ = ["arrange"]
+
+
+class _Batch:
+    """A run of model slots, the calls in it that are open, and their results."""
+
+    __slots__ = ("answered", "beside", "open", "pieces", "positions", "results")
+
+    def __init__(self, position: int, pieces: list[Piece]) -> None:
+        self.positions = [position]
+        self.pieces = pieces
+        self.open: dict[str, deque[Call]] = {}  # by the id in the input; the calls have their new ones
+        self.results: list[Piece] = []
+        self.answered = position  # where the first result stood
+        self.beside: list[Piece] = []
+
+
+def arrange(slots: list[Slot], conversation: Conversation, ids: Names, tools: Names, losses: Losses) -> list[Slot]:
+    """
+    The slots with every batch together, calls and results under their new ids.
+
+    Args:
+        slots: as they crossed.
+        conversation: where they come from.
+        ids, tools: the ids of calls and the names of tools in the target's language.
+        losses: where what was changed is noted.
+    """
+    arranger = _Arranger(conversation, ids, tools, losses)
+    for slot in slots:
+        if slot.side == "model":
+            arranger.model(slot)
+        elif slot.has_results or any(isinstance(block, Result) for block, _origin in slot.pieces):
+            arranger.answers(slot)
+        else:
+            arranger.out.append(slot)
+    arranger.close()
+    return arranger.written()
+
+
+def _is_attached(block: Block) -> bool:
+    """Whether a block beside results is a tool's picture or what announces it, and nobody's words."""
+    return isinstance(block, Media) or (isinstance(block, Text) and is_marker(block.text))
+
+
+class _Arranger:
+    """The pass."""
+
+    def __init__(self, conversation: Conversation, ids: Names, tools: Names, losses: Losses) -> None:
+        self.conversation: Final = conversation
+        self.is_itemised: Final = conversation.dialect == "openai-responses"
+        self.ids: Final = ids
+        self.tools: Final = tools
+        self.losses: Final = losses
+        self.out: list[Slot | _Batch] = []
+        self.open: dict[str, list[_Batch]] = {}  # id -> the batches with open calls of it, the nearest last
+        self.count = 0  # calls that had no id
+
+    # -- reading ---------------------------------------------------------------------------------------------------------
+
+    def model(self, slot: Slot) -> None:
+        """A model slot: a batch of its own, or more of the one before it."""
+        pieces = [(self._named(block) if isinstance(block, Call) else block, origin) for block, origin in slot.pieces]
+        olds = [block for block, _origin in slot.pieces if isinstance(block, Call)]
+        news = [block for block, _origin in pieces if isinstance(block, Call)]
+        last = self.out[-1] if self.out else None
+        if isinstance(last, _Batch) and not last.results and (last.open or (self.is_itemised and news)):
+            batch = last
+            batch.pieces += pieces
+            batch.positions.append(slot.position)
+            if not self.is_itemised:
+                self.losses.at("grouping", slot.position, "joined to the model's message before it, whose calls were open")
+        else:
+            batch = _Batch(slot.position, pieces)
+            self.out.append(batch)
+        for old, new in zip(olds, news, strict=True):
+            waiting = batch.open.get(old.id)
+            if waiting is None:
+                batch.open[old.id] = waiting = deque()
+                self.open.setdefault(old.id, []).append(batch)
+            waiting.append(new)
+
+    def _named(self, call: Call) -> Call:
+        """The call under its new id and name."""
+        if call.wire.form == "unnamed":
+            new = self.ids.fresh(call.name, self.count)
+            self.count += 1
+        else:
+            new = self.ids.once(call.id)
+        name = self.tools.of(call.name)
+        return call if new == call.id and name == call.name else Call(new, name, call.arguments, call.wire)
+
+    def answers(self, slot: Slot) -> None:
+        """A slot with results: each goes to its batch."""
+        last = self.out[-1] if self.out else None
+        others: list[Piece] = []
+        is_first = True
+        for block, origin in slot.pieces:
+            if not isinstance(block, Result):
+                others.append((block, origin))
+                continue
+            batch = self._batch_of(block, last)
+            if batch is None:
+                self.losses.at(
+                    "orphan", slot.position, f"a result for {quote(block.call_id)}, whose call is not here, was left out"
+                )
+                continue
+            if batch is not last or (others and isinstance(last, _Batch)):
+                self.losses.at("order", slot.position, "a result stands directly behind its call now")
+            elif is_first and batch.results and not slot.is_tool:
+                self.losses.at("grouping", slot.position, "its results are in one message with those before them")
+            is_first = False
+            call = self._answered(batch, block)
+            if not batch.results:
+                batch.answered = slot.position
+            batch.results.append((Result(call.id, block.content, block.wire), origin))
+        if others and isinstance(last, _Batch) and last.results and not is_first:
+            last.beside += others
+        elif others:
+            self.out.append(evolve(slot, pieces=tuple(others), is_tool=False))
+
+    def _batch_of(self, result: Result, last: Slot | _Batch | None) -> _Batch | None:
+        """The nearest batch in which a call with the result's id is open; else the last, where results go by their order."""
+        batches = self.open.get(result.call_id)
+        if batches:
+            return batches[-1]
+        goes_by_order = self.conversation.dialect == "gemini" or not result.call_id  # rule G-NAME-01: any name will do there
+        return last if goes_by_order and isinstance(last, _Batch) and last.open else None
+
+    def _answered(self, batch: _Batch, result: Result) -> Call:
+        """The call that a result of this batch answers; it is open no more."""
+        key = result.call_id if result.call_id in batch.open else next(iter(batch.open))
+        waiting = batch.open[key]
+        call = waiting.popleft()
+        if not waiting:
+            del batch.open[key]
+            batches = self.open[key]
+            batches.pop()  # the nearest, which is this one
+            if not batches:
+                del self.open[key]
+        return call
+
+    # -- writing ---------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Answer what was passed over."""
+        if not self.open:
+            return
+        pending = {position for position, _ordinal in divide(self.conversation).pending}
+        for batch in self.out:
+            if not isinstance(batch, _Batch) or not batch.open or not pending.isdisjoint(batch.positions):
+                continue
+            if batch is self.out[-1] and all(_is_attached(block) for block, _origin in batch.beside):
+                continue
+            for waiting in batch.open.values():
+                for call in waiting:
+                    words = f"the call {quote(call.id)} was answered: its outcome is unknown"
+                    self.losses.at("unanswered", batch.positions[0], words)
+                    batch.results.append((Result(call.id, UNKNOWN_OUTCOME, FAILED), Origin.HARNESS))
+
+    def written(self) -> list[Slot]:
+        """All slots, batch by batch."""
+        slots: list[Slot] = []
+        for one in self.out:
+            if isinstance(one, Slot):
+                slots.append(one)
+                continue
+            calls = [piece for piece in one.pieces if isinstance(piece[0], Call)]
+            words = [piece for piece in one.pieces if not isinstance(piece[0], Call)]
+            pieces = [*words, *calls]
+            if any(new is not old for new, old in zip(pieces, one.pieces, strict=True)):
+                self.losses.at("order", one.positions[0], "the model's words stand before its calls now")
+            slots.append(Slot("model", tuple(pieces), one.positions[0]))
+            if one.results:
+                slots.append(Slot("user", (*one.results, *one.beside), one.answered))
+        return slots
