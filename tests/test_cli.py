@@ -315,6 +315,62 @@ def test_profile_of_another_dialect_is_wrong_usage(body: Path, run: Run) -> None
     assert "groq" in err
 
 
+# --- repair of sessions ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """A Claude Code session whose call was never answered; its last line is torn."""
+    facts = {"isSidechain": False, "cwd": "/w", "sessionId": "s", "version": "2.0.5"}
+    lines = (
+        {"parentUuid": None, **facts, "type": "user", "uuid": "u1", "message": {"role": "user", "content": "go"}},
+        {"parentUuid": "u1", **facts, "type": "assistant", "uuid": "a1", "message": {"id": "m", **call("c1")}},
+        {"parentUuid": "a1", **facts, "type": "user", "uuid": "u2", "message": {"role": "user", "content": "and?"}},
+    )
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"parentUuid":"u2","ty', "utf-8")
+    return path
+
+
+def test_a_session_is_repaired_as_a_session(session: Path, tmp_path: Path, run: Run) -> None:
+    """``--out`` writes the file back: one line more, one linked anew, all others as they were; the input stays."""
+    before = session.read_bytes()
+    out = tmp_path / "fixed.jsonl"
+    status, said, _ = run("repair", session, "--diff", "--out", out)
+    old, new = before.split(b"\n"), out.read_bytes().split(b"\n")
+
+    assert status == 0
+    assert f"written: {out}, a claude-code session" in said
+    assert (new[:2], new[4:]) == (old[:2], old[3:])
+    assert json.loads(new[3]) == {**json.loads(old[2]), "parentUuid": json.loads(new[2])["uuid"]}
+    assert [line[0] for line in said.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")] == ["-", "+", "+"]
+    assert session.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fixed.jsonl", "session.jsonl"]
+    assert run("check", out)[0] == 0
+
+
+def test_a_repaired_session_needs_no_repair(session: Path, tmp_path: Path, run: Run) -> None:
+    """The second time the same bytes are written."""
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    run("repair", session, "--out", first)
+    status, said, _ = run("repair", first, "--out", second)
+
+    assert (status, "nothing to repair" in said) == (0, True)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_session_that_cannot_be_written_back_is_refused(session: Path, tmp_path: Path, run: Run) -> None:
+    """An export in one document: status 2, one line with the reason, nothing written; the messages are there as JSON."""
+    lines = session.read_text("utf-8").splitlines()[:3]
+    session.write_text(json.dumps({"loglines": [json.loads(line) for line in lines]}), "utf-8")
+    out = tmp_path / "fixed.jsonl"
+    status, said, err = run("repair", session, "--out", out)
+
+    assert (status, said, err.count("\n"), out.exists()) == (2, "", 1, False)
+    assert "only a log of one record a line, in UTF-8, is written back" in err
+    assert len(json.loads(run("repair", session, "--format", "json")[1])["messages"]) == 3
+
+
 # --- cuts, stats, truncate, rules ------------------------------------------------------------------------------------
 
 
@@ -427,12 +483,34 @@ def test_rules_explain_a_provider_s_error(run: Run) -> None:
     assert "A-PAIR-01" in out
     assert run("rules", "--error", "-", given=pasted.encode())[:2] == (0, out)
     assert run("rules", "--error", "the printer is on fire")[0] == 1
+    assert "compactlib repair FILE does what is safe: synthesize-result." in out
+    found = json.loads(run("rules", "--error", pasted, "--format", "json")[1])
+    assert (found[0]["index"], found[0]["fix"]) == (3, "synthesize-result")
+
+
+@pytest.mark.parametrize(
+    ("text", "index"),
+    [
+        ("messages.22: tool_use ids were found...", 22),
+        ("messages.3.content.0: unexpected `tool_use_id` found in `tool_result` blocks: t", 3),
+        ("Invalid 'input[3].call_id': string too long.", 3),
+        ("* GenerateContentRequest.contents[4].parts: contents.parts must not be empty.", 4),
+        ("Malformed input request: #/messages/5/content/1: extraneous key [toolResult] is not permitted, please reformat", 5),
+        ('{"loc": ["body", "messages", 7, "assistant"]}', 7),
+        ("messages: at least one message is required", None),
+    ],
+)
+def test_the_message_is_found_in_the_words_of_each_provider(text: str, index: int | None, run: Run) -> None:
+    """Dots, brackets, a JSON pointer, a list of keys; also where no rule is known."""
+    assert (f"It speaks of message {index}," in run("rules", "--error", text)[1]) == (index is not None)
 
 
 # --- every command ---------------------------------------------------------------------------------------------------
 
 FILED: Final = (
     ("check",),
+    ("check", "--statistics"),
+    ("repair", "--diff"),
     ("compact", "--window", "16k"),
     ("compact", "--window", "16k", "--show"),
     ("cuts",),

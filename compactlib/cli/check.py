@@ -1,10 +1,21 @@
 """
 ``compactlib check``: what a provider would refuse, as a linter says it.
+
+Rules it obeys
+    * The command line wins over a project's settings, option by option.
+    * A file that cannot be read stops the run: half a verdict is none.
+
+What is not here
+    The forms of other programs (`formats`), and what a project may ask for
+    (`settings`).
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, Literal
 
 import click
@@ -14,13 +25,19 @@ from ..protocol.profiles import PROFILES
 from ..protocol.rules import RULES, Level
 from ..protocol.validator import Violation
 from ..protocol.validator import check as violations_of
-from .options import format_option, input_option
+from ..text import escape
+from .findings import Finding, answer_of, located
+from .formats import github, junit, sarif
+from .options import input_option
 from .printing import LEVEL_STYLES, Page, Piece, count, print_json
-from .reading import Source, read_sources, report_problems
+from .reading import EXAMPLE, is_conversation, read_sources, report_problems
+from .selection import Selection, prefixes
+from .settings import NAME, Projects, Settings
 
 __all__ = ["check"]
 
 _LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "info")
+_FORMATS: Final = ("text", "json", "junit", "sarif", "github")
 
 
 @click.command()
@@ -32,14 +49,30 @@ _LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "info")
     help="Whether it is sent now, or may end with open calls.  [default: history for a session, else request]",
 )
 @click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route.  [default: the dialect's own]")
+@click.option("--select", metavar="RULES", multiple=True, help="Ask about these rules only: ids or prefixes such as A-PAIR.")
+@click.option("--ignore", metavar="RULES", multiple=True, help="Do not ask about these.")
 @click.option("--strict", is_flag=True, help="Let warnings count: what some route, model or version refuses.")
-@format_option
+@click.option("--skip-others", is_flag=True, help="Pass over files that are no conversation, and say so.")
+@click.option("--statistics", is_flag=True, help="Count the findings by rule instead of listing them.")
+@click.option(
+    "--output-format",
+    "--format",
+    "output_format",
+    type=click.Choice(_FORMATS),
+    default="text",
+    show_default=True,
+    help="Print for people or for programs.",
+)
 def check(
     files: tuple[str, ...],
     input_format: str | None,
     mode: Literal["request", "history"] | None,
     profile: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
     strict: bool,
+    skip_others: bool,
+    statistics: bool,
     output_format: str,
 ) -> int:
     """
@@ -47,31 +80,67 @@ def check(
 
     Each finding names the rule ("compactlib rules ID" explains it), what was
     expected, what the provider answers, and the safe fix if there is one.
-    Exit status 1 says that there are errors.
+    Exit status 1 says that there are errors. What a project asks for stands
+    in its pyproject.toml under [tool.compactlib].
     """
-    found: list[tuple[Source, int, Violation]] = []
+    if statistics and output_format not in ("text", "json"):
+        raise click.UsageError(f"--statistics has no form {output_format}", click.get_current_context())
+    asked = Selection(prefixes(select, where="--select"), prefixes(ignore, where="--ignore"))
+    projects = Projects()
+    found: list[Finding] = []
+    names: list[str] = []
     judged: list[str] = []
     messages = 0
     for file in files:
+        if skip_others and file != "-" and not is_conversation(file):
+            sys.stderr.write(escape(f"{file}: no conversation that is known; passed over") + "\n")
+            continue
+        chosen = _selection(asked, Settings() if file.startswith(EXAMPLE) else projects.settings_for(_place(file)), file)
         for source in read_sources(file, input_format):
             report_problems(source)
             conversation = source.transcript.conversation
             reading = mode or ("request" if source.transcript.format == source.transcript.dialect else "history")
-            found.extend(_findings(source, _checked(conversation, reading, profile)))
+            violations = _checked(conversation, reading, profile)
+            found.extend(located(source, [one for one in violations if chosen.covers(one.rule)]))
+            names.append(source.name)
             judged.append(f"{source.transcript.dialect}, as a {reading}")
             messages += conversation.length
-    counts = Counter(violation.level for _, _, violation in found)
+    counts = Counter(one.violation.level for one in found)
     is_valid = not counts["error"] and not (strict and counts["warning"])
     if output_format == "json":
-        print_json({"valid": is_valid, "violations": [_as_json(*finding) for finding in found]})
-        return 0 if is_valid else 1
-    page = Page()
-    for finding in found:
-        _show(page, *finding)
-    said = ", ".join(_counted(counts[level], level) for level in _LEVELS if counts[level]) or "valid"
-    style = next((LEVEL_STYLES[level] for level in _LEVELS if counts[level]), "bold green")
-    page.line((said, style), f": {count(messages, 'message')} ({'; '.join(dict.fromkeys(judged))})")
+        listed = {"statistics": _statistics(found)} if statistics else {"violations": [_as_json(one) for one in found]}
+        print_json({"valid": is_valid, **listed})
+    elif output_format == "sarif":
+        print_json(sarif(found))
+    elif output_format == "junit":
+        sys.stdout.write(junit(found, names, failing=frozenset({"error", "warning"} if strict else {"error"})))
+    elif output_format == "github":
+        sys.stdout.write(github(found))
+    else:
+        page = Page()
+        if statistics:
+            _show_statistics(page, _statistics(found))
+        else:
+            for one in found:
+                _show(page, one)
+        said = ", ".join(_counted(counts[level], level) for level in _LEVELS if counts[level]) or "valid"
+        style = next((LEVEL_STYLES[level] for level in _LEVELS if counts[level]), "bold green")
+        if judged:
+            page.line((said, style), f": {count(messages, 'message')} ({'; '.join(dict.fromkeys(judged))})")
+        else:
+            page.line("nothing was checked")
     return 0 if is_valid else 1
+
+
+def _place(file: str) -> Path:
+    """The file, for the search of a project; standard input belongs to the directory one is in."""
+    return Path(NAME if file == "-" else file)
+
+
+def _selection(asked: Selection, project: Settings, file: str) -> Selection:
+    """What is asked about in one file; who selects on the command line is not held by what the project ignores everywhere."""
+    ignored = asked.ignore or (() if asked.select else project.ignore)
+    return Selection(asked.select or project.select, (*ignored, *project.ignored_in(_place(file))))
 
 
 def _checked(conversation: Conversation, mode: Literal["request", "history"], profile: str | None) -> tuple[Violation, ...]:
@@ -80,22 +149,14 @@ def _checked(conversation: Conversation, mode: Literal["request", "history"], pr
     return violations_of(conversation, mode=mode, profile=profile)
 
 
-def _findings(source: Source, violations: tuple[Violation, ...]) -> list[tuple[Source, int, Violation]]:
-    """Each violation with its line: that of the file, else the index of the message, else 1."""
-    lines = source.lines if violations else ()
-    return [
-        (source, 1 if one.index is None else lines[one.index] if one.index < len(lines) else one.index, one) for one in violations
-    ]
-
-
-def _show(page: Page, source: Source, line: int, violation: Violation) -> None:
+def _show(page: Page, one: Finding) -> None:
+    violation = one.violation
     level = (violation.level, LEVEL_STYLES[violation.level])
-    page.line((f"{source.name}:{line}:", "bold"), " ", level, f" {violation.rule} {violation.message}")
+    page.line((f"{one.file}:{one.shown_line}:", "bold"), " ", level, f" {violation.rule} {violation.message}")
     rows: list[tuple[str, Piece]] = [("at", violation.pointer)] if violation.pointer else []
     rows.append(("expected", violation.expected))
-    rule = RULES.get(violation.rule)
-    if rule is not None and rule.error:
-        rows.append(("provider", (_filled(rule.error.partition("\n")[0], violation), "italic")))
+    if answer := answer_of(violation):
+        rows.append(("provider", (answer, "italic")))
     if violation.fix is not None:
         rows.append(("fix", violation.fix))
     page.table([((name, "dim"), text) for name, text in rows], indent="    ")
@@ -105,16 +166,37 @@ def _counted(found: int, level: Level) -> str:
     return f"{found} info" if level == "info" else count(found, level)
 
 
-def _filled(answer: str, violation: Violation) -> str:
-    """The provider's words with the index and the ids of this violation in them, as far as they are sure to be meant."""
-    if violation.index is not None:
-        answer = answer.replace("messages.{n}", f"messages.{violation.index}")
-    if violation.call_ids:
-        answer = answer.replace("{ids}", ", ".join(violation.call_ids[:3])).replace("{id}", violation.call_ids[0])
-    return answer
+def _statistics(found: Sequence[Finding]) -> list[Json]:
+    """The rules that were broken, the most often first; one that has two levels stands in two rows."""
+    counts = Counter((one.violation.rule, one.violation.level, one.violation.fix) for one in found)
+    rows = sorted(counts.items(), key=lambda row: (-row[1], row[0][0], _LEVELS.index(row[0][1]), row[0][2] or ""))
+    return [{"rule": rule, "level": level, "count": times, "fix": fix} for (rule, level, fix), times in rows]
 
 
-def _as_json(source: Source, line: int, violation: Violation) -> Json:
+def _show_statistics(page: Page, rows: list[Json]) -> None:
+    page.table(
+        [
+            [
+                str(row["count"]),
+                row["rule"],
+                (row["level"], LEVEL_STYLES[row["level"]]),
+                row["fix"] or "-",
+                _statement(row["rule"]),
+            ]
+            for row in rows
+        ],
+        right=(0,),
+        indent="",
+    )
+
+
+def _statement(rule_id: str) -> str:
+    rule = RULES.get(rule_id)
+    return "" if rule is None else rule.statement
+
+
+def _as_json(one: Finding) -> Json:
+    violation = one.violation
     return {
         "rule": violation.rule,
         "law": violation.law,
@@ -124,6 +206,6 @@ def _as_json(source: Source, line: int, violation: Violation) -> Json:
         "message": violation.message,
         "expected": violation.expected,
         "fix": violation.fix,
-        "file": source.name,
-        "line": line,
+        "file": one.file,
+        "line": one.shown_line,
     }

@@ -27,6 +27,7 @@ from ..errors import CompactlibError
 from ..text import escape
 from .check import check
 from .compact import compact
+from .convert import convert
 from .cuts import cuts
 from .repair import repair
 from .rules import rules
@@ -50,7 +51,7 @@ def group() -> None:
     """
 
 
-for _command in (check, repair, compact, cuts, stats, truncate, rules, vendor):
+for _command in (check, repair, convert, compact, cuts, stats, truncate, rules, vendor):
     group.add_command(_command)
 
 

@@ -18,11 +18,12 @@ import click
 from rich.text import Text
 
 from ..budget import Policy
-from ..dialects import render
+from ..dialects import render, render_messages
 from ..dialects.reading import dumps
 from ..driving import compact as run_compaction
 from ..model import Json, Origin
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
+from ..protocol.profiles import PROFILES
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
 from .describing import spelled_out
@@ -42,6 +43,7 @@ _SAID: Final = {
     "overhead-exceeds-threshold": "system prompt and tools alone leave no room for a conversation",
     "irreducible": "what has to stay is as large as all of it",
     "no-legal-cut": "there is no place where it may be cut",
+    "prefix-at-provider": "the history before it is kept by the provider",
     "internal-invalid": "the result would break a rule of the provider",
 }
 """Reasons, as one would say them."""
@@ -52,6 +54,7 @@ _SAID: Final = {
 @window_options(required=True)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the new conversation to this file.")
 @click.option("--focus", metavar="TEXT", help="What the summary is to pay attention to.")
+@click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route.  [default: the dialect's own]")
 @click.option("--show", is_flag=True, help="Print the new conversation whole, as the model will see it.")
 @input_option
 @family_option
@@ -62,6 +65,7 @@ def compact(
     reserve: int | None,
     out: Path | None,
     focus: str | None,
+    profile: str | None,
     show: bool,
     input_format: str | None,
     family: str | None,
@@ -79,7 +83,7 @@ def compact(
     if out is not None:
         refuse_input(out, file)
     conversation = source.transcript.conversation
-    policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family))
+    policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family), profile=profile)
     summariser = _Metered(Extractive(counter=policy.counter), policy)
     outcome = run_compaction(conversation, policy, summarise=summariser, when="now", focus=focus)
     if out is not None and isinstance(outcome, Compacted):
@@ -116,15 +120,13 @@ class _Metered:
 
 
 def _as_json(outcome: Outcome) -> Json:
-    body = render(outcome.conversation)
-    messages = body["messages"] if isinstance(body, dict) else body
     return {
         "outcome": outcome.report["outcome"],
         "reason": outcome.reason,
         "before_tokens": outcome.before_tokens,
         "after_tokens": outcome.after_tokens,
         "cut": outcome.cut if isinstance(outcome, Compacted) else None,
-        "messages": messages,
+        "messages": render_messages(outcome.conversation),
         "report": outcome.report,
     }
 

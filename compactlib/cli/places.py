@@ -1,8 +1,8 @@
 """
-On which line of a JSON document each message stands.
+Where in a JSON document each message stands.
 
 What this is
-    `message_lines`, for findings that an editor can jump to: JSON parsers keep
+    `message_places`, and `message_lines` without the columns, for findings that an editor can jump to: JSON parsers keep
     no positions.
 
 How it works
@@ -19,11 +19,11 @@ import json
 import re
 from typing import Final
 
-__all__ = ["message_lines"]
+__all__ = ["message_lines", "message_places"]
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
-_WAY: Final = {"messages": "[", "body": "{"}
+_WAY: Final = {"messages": "[", "contents": "[", "input": "[", "body": "{"}
 """Keys that lead to the messages, and what opens their value: of a request body, and of what was recorded around one."""
 
 
@@ -34,17 +34,30 @@ def message_lines(document: str) -> tuple[int, ...]:
     >>> message_lines('{"messages": [\n{"role": "user"},\n\n{"role": "user"}]}')
     (2, 4)
     """
+    return tuple(line for line, _column in message_places(document))
+
+
+def message_places(document: str) -> tuple[tuple[int, int], ...]:
+    r"""
+    Line and column of each message, counted from 1; empty if *document* is none with messages.
+
+    >>> message_places('{"messages": [\n {"role": "user"}, {"role": "user"}]}')
+    ((2, 2), (2, 20))
+    """
     try:
         starts = _starts(document, _skip(document, 0))
     except (ValueError, IndexError, RecursionError):
         return ()
-    lines = []
-    line, seen = 1, 0
+    places = []
+    line, begin, seen = 1, 0, 0  # the line, and where it begins
     for start in starts:
-        line += document.count("\n", seen, start)
+        newlines = document.count("\n", seen, start)
+        if newlines:
+            line += newlines
+            begin = document.rindex("\n", seen, start) + 1
         seen = start
-        lines.append(line)
-    return tuple(lines)
+        places.append((line, start - begin + 1))
+    return tuple(places)
 
 
 def _skip(document: str, at: int) -> int:

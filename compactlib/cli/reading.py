@@ -27,10 +27,11 @@ from attrs import field, frozen
 from ..errors import WireError
 from ..text import escape
 from ..transcripts import Transcript, read, read_all
-from ..transcripts.lines import read_bytes
-from .places import message_lines
+from ..transcripts.lines import read_bytes, read_content
+from ..transcripts.sniffing import sniff
+from .places import message_places
 
-__all__ = ["EXAMPLE", "Source", "examples", "read_source", "read_sources", "read_text", "report_problems"]
+__all__ = ["EXAMPLE", "Source", "examples", "is_conversation", "read_source", "read_sources", "read_text", "report_problems"]
 
 EXAMPLE: Final = "example:"
 """What the name of a bundled example begins with."""
@@ -58,10 +59,15 @@ class Source:
     @property
     def lines(self) -> tuple[int, ...]:
         """The line of the file on which each message begins, counted from 1; empty if that is not known."""
-        known: tuple[int, ...] = getattr(self.transcript, "lines", ())
+        return tuple(line for line, _column in self.places)
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Line and column of each message, counted from 1; empty if they are not known."""
+        known = self.transcript.lines
         if any(line > 1 for line in known):
-            return known
-        return message_lines(self.content.decode("utf-8", "replace"))
+            return tuple((line, 1) for line in known)
+        return message_places(self.content.decode("utf-8", "replace"))
 
 
 def read_source(file: str, input_format: str | None) -> Source:
@@ -90,6 +96,15 @@ def read_sources(file: str, input_format: str | None) -> tuple[Source, ...]:
         if len(transcripts) < 2:
             raise
     return tuple(Source(name, transcript, content) for transcript in transcripts)
+
+
+def is_conversation(file: str) -> bool:
+    """Whether FILE is of a format that is read, however broken; said by its content."""
+    try:
+        sniff(read_content(_content(file)[1]))
+    except WireError:
+        return False
+    return True
 
 
 def read_text(file: str) -> str:

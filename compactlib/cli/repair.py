@@ -6,21 +6,25 @@ Rules it obeys
       renamed, so a file of that name is whole at every moment.
     * Without ``--out`` nothing is written: what would be done is said, and with
       ``--diff`` shown.
+    * A session is written back as that session; what cannot be is refused, and
+      nothing is written.
     * What could not be mended is said, with the reason, and is exit status 1.
 
 How it works
-    The diff has one line of JSON for each message.  What stayed is the same
-    object, so it is known and need not be searched for: the lines in common
-    are the longest run of unchanged messages that keep their order.
+    The diff has one line of JSON for each message, and of a session the lines
+    of the file.  What stayed is the same object, or the same line, so it need
+    not be searched for: the lines in common are the longest run of unchanged
+    ones that keep their order.
 
 What is not here
-    Which repairs there are: `compactlib.protocol.repair`.
+    Which repairs there are: `compactlib.protocol.repair`.  How a session is
+    written back: `compactlib.transcripts.rewriting`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +36,9 @@ from ..model import Conversation, Json
 from ..protocol.profiles import PROFILES
 from ..protocol.repair import Fix, Left, Repaired
 from ..protocol.repair import repair as repair_conversation
+from ..transcripts.forms import FORMS
+from ..transcripts.lineage import increasing
+from ..transcripts.rewriting import rewrite
 from ..turns import divide
 from .options import file_argument, format_option, input_option
 from .printing import Page, Piece, count, print_json
@@ -46,8 +53,8 @@ _STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 
 @click.command()
 @file_argument
-@click.option("--diff", is_flag=True, help="Show the change, one line for each message.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the repaired conversation to this file.")
+@click.option("--diff", is_flag=True, help="Show the change: the lines of a session, else one line for each message.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the repaired session or conversation here.")
 @click.option("--close", is_flag=True, help="Make it ready to be sent: answer pending calls, let a user message stand last.")
 @click.option("--profile", type=click.Choice(list(PROFILES)), help="The route it is sent by.  [default: the dialect's own]")
 @input_option
@@ -66,9 +73,10 @@ def repair(
 
     Only what breaks a rule is touched, and only where that is safe. A call
     without a result is answered by an error that says that its outcome is
-    unknown. The input stays as it is; --out writes the conversation as a
-    request body, or the messages, in the dialect of the input. Exit status 1
-    says that something is left that has no safe repair.
+    unknown. The input stays as it is. --out writes what the input was: a
+    request body, a list of messages, or the session of an agent, in which all
+    lines that are not concerned stay as they are. Exit status 1 says that
+    something is left that has no safe repair.
     """
     source = read_source(file, input_format)
     report_problems(source)
@@ -78,12 +86,21 @@ def repair(
     if out is not None:
         refuse_input(out, file)
     repaired = repair_conversation(conversation, close=close, profile=profile)
+
+    def mended(one: Conversation) -> Conversation:
+        if one is conversation:
+            return repaired.conversation
+        return repair_conversation(one, close=close, profile=profile).conversation
+
+    session = None
+    if source.transcript.format in FORMS and (diff or out is not None):
+        session = rewrite(source.content, source.transcript, mended)
     if out is not None:
-        write_aside(out, dumps(render(repaired.conversation)))
+        write_aside(out, dumps(render(repaired.conversation)) if session is None else session)
     if output_format == "json":
         print_json(_as_json(repaired))
     else:
-        _show(source, repaired, diff=diff, out=out, close=close)
+        _show(source, repaired, diff=diff, out=out, close=close, session=session)
     return 1 if repaired.left else 0
 
 
@@ -113,7 +130,7 @@ def _left_as_json(left: Left) -> Json:
 # --- What is shown ---------------------------------------------------------------------------------------------------
 
 
-def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None, close: bool) -> None:
+def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None, close: bool, session: bytes | None) -> None:
     page = Page()
     lines = source.lines if repaired.fixes else ()
     for fix in repaired.fixes:
@@ -124,18 +141,14 @@ def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None, c
         page.line((f"{source.name}:", "bold"), " ", ("left", "bold red"), f" {one.violation.rule} {one.violation.message}{at}")
         page.line(("    why  ", "dim"), one.reason)
     if diff and repaired.fixes:
-        for pieces in _diff(source.transcript.conversation, repaired.conversation):
+        for pieces in _diff(source, repaired.conversation) if session is None else _session_diff(source.content, session):
             page.line(*pieces)
     page.line(*_verdict(repaired))
     if not close and (pending := _pending(repaired.conversation)):
         verb, them = ("is", "it") if pending == 1 else ("are", "them")
         page.line(f"{count(pending, 'call')} {verb} pending; --close answers {them}")
     if out is not None:
-        kind = source.transcript.format
-        as_what = (
-            "" if kind == source.transcript.dialect else f" as messages of {source.transcript.dialect}, not as a {kind} session"
-        )
-        page.line(f"written: {out}{as_what}")
+        page.line(f"written: {out}" if session is None else f"written: {out}, a {source.transcript.format} session")
     elif repaired.fixes:
         page.line("nothing was written; --out FILE writes the repaired conversation")
 
@@ -156,12 +169,24 @@ def _verdict(repaired: Repaired) -> list[Piece]:
     return [("repaired", "bold yellow" if repaired.left else "bold green"), f"{said}, {left}" if repaired.left else said]
 
 
-def _diff(before: Conversation, after: Conversation) -> Iterator[list[Piece]]:
-    """A unified diff of the messages, one line of JSON each."""
+def _diff(source: Source, after: Conversation) -> Iterator[list[Piece]]:
+    """What became of the messages, one line of JSON each."""
+    before = source.transcript.conversation
     old, new = ([dumps(message) for message in render_messages(one)] for one in (before, after))
-    rows: list[tuple[str, int, int]] = []  # sign, and how many messages of either side stand before it
+    return _unified(old, new, _identities(before), _identities(after))
+
+
+def _session_diff(before: bytes, after: bytes) -> Iterator[list[Piece]]:
+    """What became of the lines of a file."""
+    old, new = ([line.decode("utf-8", "replace") for line in content.split(b"\n")] for content in (before, after))
+    return _unified(old, new, _numbered(old), _numbered(new))
+
+
+def _unified(old: Sequence[str], new: Sequence[str], *keys: Sequence[Hashable]) -> Iterator[list[Piece]]:
+    """A unified diff; *keys* tell for either side which lines are the same."""
+    rows: list[tuple[str, int, int]] = []  # sign, and how many lines of either side stand before it
     at = to = 0
-    for one, other in [*_unchanged(before, after), (len(old), len(new))]:
+    for one, other in [*_unchanged(*keys), (len(old), len(new))]:
         rows += [("-", place, to) for place in range(at, one)]
         rows += [("+", one, place) for place in range(to, other)]
         if one < len(old):
@@ -192,29 +217,21 @@ def _hunks(changed: list[bool]) -> Iterator[tuple[int, int]]:
         yield start, stop
 
 
-def _unchanged(before: Conversation, after: Conversation) -> list[tuple[int, int]]:
-    """
-    The longest run of messages that are the same objects in the same order, as (index before, index after).
+def _unchanged(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """The longest run of lines that are the same in the same order, as (index before, index after)."""
+    place = {key: index for index, key in enumerate(before)}
+    pairs = [(place[key], index) for index, key in enumerate(after) if key in place]
+    return [pairs[at] for at in increasing([index for index, _other in pairs])]
 
-    Patience sorting: the end of the best run of each length, and from each
-    message a link to the one before it in its run.
-    """
-    place = {key: index for index, key in enumerate(_identities(before))}
-    pairs = [(place[key], index) for index, key in enumerate(_identities(after)) if key in place]
-    ends: list[int] = []
-    tops: list[int] = []
-    links: list[int] = []
-    for number, (index, _other) in enumerate(pairs):
-        length = bisect_left(ends, index)
-        ends[length : length + 1] = [index]
-        links.append(tops[length - 1] if length else -1)
-        tops[length : length + 1] = [number]
-    run = []
-    number = tops[-1] if tops else -1
-    while number >= 0:
-        run.append(pairs[number])
-        number = links[number]
-    return run[::-1]
+
+def _numbered(lines: Sequence[str]) -> list[tuple[str, int]]:
+    """Each line, and how many like it stand before it."""
+    seen: Counter[str] = Counter()
+    made = []
+    for line in lines:
+        made.append((line, seen[line]))
+        seen[line] += 1
+    return made
 
 
 def _identities(conversation: Conversation) -> list[int]:

@@ -33,8 +33,8 @@ def rules(rule_id: str | None, error_text: str | None, output_format: str) -> in
     """
     List the rules, or explain one.
 
-    With --error: the rules that explain what a provider answered; exit status
-    1 says that none is known.
+    With --error: the rules that explain what a provider answered, which message
+    it speaks of, and the repair; exit status 1 says that no rule is known.
     """
     index = None
     if error_text is not None:
@@ -46,20 +46,26 @@ def rules(rule_id: str | None, error_text: str | None, output_format: str) -> in
     else:
         found = tuple(RULES.values())
     if output_format == "json":
-        print_json([_as_json(rule) for rule in found])
+        spoken_of = {} if error_text is None else {"index": index}
+        print_json([{**_as_json(rule), **spoken_of} for rule in found])
     elif error_text is None and rule_id is None:
         Page().table([rule.id, (rule.level, LEVEL_STYLES[rule.level]), rule.statement] for rule in found)
-    elif not found:
-        Page().line("No rule is known that explains this.")
     else:
         page = Page()
         if index is not None:
             page.line(f"It speaks of message {index}, counted from 0.")
+        if not found:
+            page.line("No rule is known that explains this.")
+        elif index is not None:
             page.line()
         for place, rule in enumerate(found):
             if place:
                 page.line()
             _explain(page, rule)
+        fix = next((rule.fix for rule in found if rule.fix is not None), None)
+        if error_text is not None and fix is not None:
+            page.line()
+            page.line(f"compactlib repair FILE does what is safe: {fix}.")
     return 0 if found else 1
 
 

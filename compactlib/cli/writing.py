@@ -32,12 +32,17 @@ def refuse_input(out: Path, file: str) -> None:
         raise click.UsageError("--out is the input itself; name another file", click.get_current_context())
 
 
-def write_aside(out: Path, text: str) -> None:
-    """Write aside, sync, rename: whoever looks sees the old file or the new one, and never half of it."""
+def write_aside(out: Path, content: str | bytes) -> None:
+    """
+    Write aside, sync, rename: whoever looks sees the old file or the new one, and never half of it.
+
+    Args:
+        content: text, which is ended by a newline, or bytes, which are written as they are.
+    """
     aside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        with aside.open("x", encoding="utf-8") as file:
-            file.write(text + "\n")
+        with aside.open("xb") as file:
+            file.write(content if isinstance(content, bytes) else f"{content}\n".encode())
             file.flush()
             os.fsync(file.fileno())
         aside.replace(out)

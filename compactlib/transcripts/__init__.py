@@ -9,8 +9,7 @@ What this is
     ================ ========================================================
     ``claude-code``  a Claude Code session or a sub-agent's file; Anthropic messages
     ``pi``           a pi session, any version; Anthropic messages
-    ``anthropic``    a request body, a list of messages, one of either a line
-    ``openai-chat``  the same in the other dialect
+    a dialect's name a request body, a list of messages, one of either a line
     ================ ========================================================
 
 Rules it obeys

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import Factory, define, frozen
 
-from ..dialects import parse
+from ..dialects import messages_key, parse
 from ..errors import WireError
 from ..model import Conversation, Json, Origin
 from .lines import Problem
@@ -35,7 +35,7 @@ class Entry:
     One wire message.
 
     Attributes:
-        lines: the line of each block of the content; one number where the content is a string.
+        lines: the line of each block of the content; one number where the content is a string or empty.
         origin: where it came from, if the format tells.
     """
 
@@ -119,6 +119,8 @@ class Transcript:
         conversation: the same, parsed.
         lines: the line of the file on which each message begins, counted from
             1; empty where messages are not on lines of their own.
+        block_lines: of a session the same for each block of each message; one
+            number for a message that is one string, or has no block.
     """
 
     format: str
@@ -130,6 +132,7 @@ class Transcript:
     meta: Mapping[str, Json]
     conversation: Conversation
     lines: tuple[int, ...] = ()
+    block_lines: tuple[tuple[int, ...], ...] = ()
 
 
 def finish(draft: Draft) -> Transcript:
@@ -147,6 +150,7 @@ def finish(draft: Draft) -> Transcript:
         draft.entries = _sifted(draft)
         conversation = _parse(draft)
     problems = sorted(draft.problems, key=lambda problem: problem.line)
+    is_log = draft.is_session or any(entry.lines and entry.lines[0] > 1 for entry in draft.entries)
     return Transcript(
         draft.format,
         draft.dialect,
@@ -156,7 +160,8 @@ def finish(draft: Draft) -> Transcript:
         draft.title,
         draft.meta,
         conversation,
-        tuple(_first_lines(draft.entries)) if draft.is_session else (),
+        tuple(_first_lines(draft.entries)) if is_log else (),
+        tuple(entry.lines for entry in draft.entries) if draft.is_session else (),
     )
 
 
@@ -172,7 +177,8 @@ def _parse(draft: Draft) -> Conversation:
     messages = [entry.message for entry in draft.entries]
     body: Json = messages
     if draft.body is not None:
-        body = {key: messages if key == "messages" else value for key, value in draft.body.items()}
+        place = messages_key(draft.dialect)
+        body = {key: messages if key == place else value for key, value in draft.body.items()}
     return parse(body, dialect=draft.dialect, origins=_origins(draft))
 
 

@@ -39,7 +39,7 @@ from .branches import ROOT, UNLINKED, Node, walk
 from .drafts import Draft, Slot
 from .lines import Line, Problem
 
-__all__ = ["read_pi"]
+__all__ = ["call_id", "read_pi", "reply_block", "result_block", "user_parts"]
 
 _NOT_IN_AN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _ID_CHARS: Final = 64
@@ -191,7 +191,7 @@ class _Writer:
     def _user(self, entry: _Entry, content: Json, origin: Origin) -> None:
         if isinstance(content, str) and content:
             self.slots.append(Slot("user", origin=origin, text=content, lines=[entry.line]))
-        elif isinstance(content, list) and (blocks := _parts(content)):
+        elif isinstance(content, list) and (blocks := user_parts(content)):
             self.slots.append(Slot("user", origin=origin, blocks=blocks, lines=[entry.line] * len(blocks)))
 
     def _replied(self, entry: _Entry, *, is_fresh: bool) -> None:
@@ -203,20 +203,19 @@ class _Writer:
         self._reply, self._awaited = Slot("assistant"), set()
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
-            made = _reply_block(block, api) if isinstance(block, dict) else None
+            made = reply_block(block, api) if isinstance(block, dict) else None
             if made is not None:
                 self._reply.add(made, entry.line)
                 if made.get("type") == "tool_use" and isinstance(made["id"], str):
                     self._awaited.add(made["id"])
+        if not self._reply.blocks:
+            self._reply.lines.append(entry.line)
         self.slots.append(self._reply)
 
     def _result(self, entry: _Entry) -> None:
-        message = entry.message
-        call_id = _call_id(message.get("toolCallId"))
-        block: dict[str, Json] = {"type": "tool_result", "tool_use_id": call_id, "content": _answer(message)}
-        if message.get("isError") is True:
-            block["is_error"] = True
-        if isinstance(call_id, str) and call_id in self._awaited:
+        block = result_block(entry.message)
+        name = block["tool_use_id"]
+        if isinstance(name, str) and name in self._awaited:
             self._reply.answer(block, entry.line)
         else:
             if not self.slots or self.slots[-1].name != _STRAY:
@@ -224,10 +223,11 @@ class _Writer:
             self.slots[-1].add(block, entry.line)
 
 
-def _reply_block(block: dict[str, Json], api: str) -> dict[str, Json] | None:
+def reply_block(block: dict[str, Json], api: str) -> dict[str, Json] | None:
+    """One block of a reply as Anthropic has it; ``None`` where there is nothing to send."""
     kind = block.get("type")
     if kind == "toolCall":
-        return {"type": "tool_use", "id": _call_id(block.get("id")), "name": block.get("name"), "input": block.get("arguments")}
+        return {"type": "tool_use", "id": call_id(block.get("id")), "name": block.get("name"), "input": block.get("arguments")}
     if kind == "thinking":
         text, seal = block.get("thinking"), block.get("thinkingSignature")
         if "anthropic" in api and isinstance(seal, str) and seal:
@@ -240,14 +240,22 @@ def _reply_block(block: dict[str, Json], api: str) -> dict[str, Json] | None:
     return block
 
 
-def _call_id(name: Json) -> Json:
+def result_block(message: dict[str, Json]) -> dict[str, Json]:
+    """A message that is a result, as Anthropic has it."""
+    block = {"type": "tool_result", "tool_use_id": call_id(message.get("toolCallId")), "content": _answer(message)}
+    if message.get("isError") is True:
+        block["is_error"] = True
+    return block
+
+
+def call_id(name: Json) -> Json:
     """An id that Anthropic's pattern accepts; other providers write longer ones, with other characters."""
     if not isinstance(name, str) or (len(name) <= _ID_CHARS and not _NOT_IN_AN_ID.search(name)):
         return name
     return _NOT_IN_AN_ID.sub("_", name)[:_ID_CHARS]
 
 
-def _parts(content: list[Json]) -> list[dict[str, Json]]:
+def user_parts(content: list[Json]) -> list[dict[str, Json]]:
     """Text and pictures as Anthropic blocks."""
     made: list[dict[str, Json]] = []
     for part in content:
@@ -270,7 +278,7 @@ def _answer(message: dict[str, Json]) -> Json:
         return content
     texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
     words = [text for text in texts if isinstance(text, str)]
-    return "\n".join(words) if len(words) == len(content) else _parts(content)
+    return "\n".join(words) if len(words) == len(content) else user_parts(content)
 
 
 def _command_text(message: dict[str, Json]) -> str:

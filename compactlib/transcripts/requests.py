@@ -6,8 +6,8 @@ What this is
     (``.json``), a list of messages, a message a line, or a body a line.
 
 Rules it obeys
-    * Lines with a ``role`` are the messages of one conversation.  Lines with
-      ``messages`` are one conversation each.
+    * Lines that are messages are those of one conversation.  Lines that are
+      request bodies are one conversation each.
     * Several bodies in one file are several conversations, unless each begins
       with all of the one before it: such a log of requests is one conversation
       that grew, and its last line is all of it.
@@ -17,7 +17,7 @@ Rules it obeys
       was written to be sent as it stands.
 
 What is not here
-    Telling the two dialects apart: `sniffing`.
+    Telling dialects apart: `signs`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from ..dialects import DIALECTS, messages_key
 from ..errors import WireError
 from ..model import Json
 from .drafts import Draft, Entry
 from .lines import Content, Line, Problem
-from .sniffing import dialect_of
+from .signs import body_in, dialect_of, is_message
 
 __all__ = ["grew", "read_requests"]
 
@@ -38,13 +39,13 @@ def read_requests(content: Content, dialect: str | None) -> list[Draft]:
     """Every conversation in the file; with *dialect* ``None`` each is looked at for its own."""
     if content.is_document:
         value = content.lines[0].value
-        if isinstance(value, list) and value and all(_body_of(item) is not None for item in value):
-            return [_draft(body, _dialect(item, body, dialect), 1) for item in value if (body := _body_of(item)) is not None]
-        body = _body_of(value)
+        if isinstance(value, list) and value and all(body_in(item) is not None for item in value):
+            return [_draft(body, _dialect(item, body, dialect), 1) for item in value if (body := body_in(item)) is not None]
+        body = body_in(value)
         if body is None:
             body = value
         return [_draft(body, _dialect(value, body, dialect), 1)]
-    bodies = [(line, _body_of(line.value)) for line in content.lines]
+    bodies = [(line, body_in(line.value)) for line in content.lines]
     if any(body is not None for _, body in bodies):
         skipped = [Problem(line.number, "no request body; not read") for line, body in bodies if body is None]
         drafts = [_draft(body, _dialect(line.value, body, dialect), line.number) for line, body in bodies if body is not None]
@@ -64,27 +65,21 @@ def grew(drafts: Sequence[Draft]) -> bool:
     return True
 
 
-def _body_of(value: Json) -> dict[str, Json] | None:
-    """The request body in a value, bare or beside what was recorded about it."""
-    if not isinstance(value, dict):
-        return None
-    if isinstance(value.get("messages"), list):
-        return value
-    inner = value.get("body")
-    return inner if isinstance(inner, dict) and isinstance(inner.get("messages"), list) else None
-
-
 def _dialect(value: Json, body: Json, asked: str | None) -> str:
     recorded = value.get("dialect") if isinstance(value, dict) and value is not body else None
-    if asked is None and isinstance(recorded, str) and recorded in ("anthropic", "openai-chat"):
+    if asked is None and isinstance(recorded, str) and recorded in DIALECTS:
         return recorded
     return asked or dialect_of(body)
 
 
 def _draft(body: Json, dialect: str, line: int) -> Draft:
-    messages = body.get("messages") if isinstance(body, dict) else body
+    key = messages_key(dialect)
+    messages = body.get(key) if isinstance(body, dict) else body
+    if isinstance(messages, str) and isinstance(body, dict):  # OpenAI Responses: words alone stand for one message
+        body = {**body, key: [{"role": "user", "content": messages}]}
+        messages = body[key]
     if not isinstance(messages, list):
-        raise WireError("$.messages" if isinstance(body, dict) else "$", "there is no list of messages")
+        raise WireError(f"$.{key}" if isinstance(body, dict) else "$", "there is no list of messages")
     entries = [Entry(message, (line,)) for message in messages]
     meta: dict[str, Json] = {"session": None, "cwd": None, "model": None, "reported_tokens": None}
     if isinstance(body, dict) and isinstance(body.get("model"), str):
@@ -94,10 +89,10 @@ def _draft(body: Json, dialect: str, line: int) -> Draft:
 
 
 def _message_lines(lines: Sequence[Line], dialect: str | None) -> Draft:
-    said = [line for line in lines if isinstance(line.value.get("role"), str)]
+    said = [line for line in lines if is_message(line.value) or isinstance(line.value.get("role"), str)]
     messages = [line.value for line in said]
     draft = _draft(messages, dialect or dialect_of(messages), 1)
     draft.entries = [Entry(line.value, (line.number,)) for line in said]
-    others = (line for line in lines if not isinstance(line.value.get("role"), str))
-    draft.problems = [Problem(line.number, "no message; not read") for line in others]
+    numbers = {line.number for line in said}
+    draft.problems = [Problem(line.number, "no message; not read") for line in lines if line.number not in numbers]
     return draft

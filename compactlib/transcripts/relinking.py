@@ -1,0 +1,130 @@
+"""
+The tree of a log while lines are taken out of it and put into it.
+
+What this is
+    Each line of both session formats names its parent.  `Tree` knows who hangs
+    from whom, and keeps the chain whole when a line goes or comes.
+
+Rules it obeys
+    * A line that goes hands its children to its parent.
+    * A line that comes stands, on the living branch, between what has to be
+      before it and all that followed; only the lines that hung there are linked
+      anew, and every other line stays as it is.
+    * A compaction's cut in the chain stays a cut.
+    * In a file without ids the order of the lines is all there is.
+
+What is not here
+    Bytes: which links changed is asked of `Node.is_relinked`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import Final
+
+__all__ = ["Node", "Tree"]
+
+
+class Node:
+    """
+    A line of the tree.
+
+    Attributes:
+        line: its number in the file; of a new line, that of the line it stands behind (0 for none).
+        name: its id, if it has one.
+        parent: the id of its parent.
+    """
+
+    __slots__ = ("_first_parent", "is_new", "line", "name", "parent")
+
+    def __init__(self, line: int, name: str | None, parent: str | None, *, is_new: bool = False) -> None:
+        self.line = line
+        self.name: Final = name
+        self.parent = parent
+        self.is_new: Final = is_new
+        self._first_parent: Final = parent
+
+    @property
+    def is_relinked(self) -> bool:
+        """Whether it has another parent than its line says."""
+        return self.parent != self._first_parent
+
+
+class Tree:
+    """The lines of one file; of two with one id the first counts."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.nodes: Final = {node.line: node for node in nodes}
+        self._by_name: Final[dict[str, Node]] = {}
+        self._children: Final[dict[str, dict[Node, None]]] = {}
+        for node in self.nodes.values():
+            if node.name is not None:
+                self._by_name.setdefault(node.name, node)
+            self._hang(node, node.parent)
+
+    def names(self) -> Set[str]:
+        """Every id in use."""
+        return self._by_name.keys()
+
+    def take(self, node: Node) -> None:
+        """Take a line out: its children hang from its parent."""
+        for child in self.children(node):
+            self._hang(child, node.parent)
+        if node.name is not None and self._by_name.get(node.name) is node:
+            del self._by_name[node.name]
+
+    def put(self, node: Node, *, behind: Node | None, group: Set[Node], before: Node | None) -> Node | None:
+        """
+        Put a line in.
+
+        Args:
+            node: the line, which is in the tree already if it was taken out to be moved.
+            behind: the last line that has to be before it, in the order of the file.
+            group: all lines that have to be before it.
+            before: the first line of the conversation that comes after it.
+
+        Returns:
+            The line of the living branch that hangs from it now, which is nearer than *before*; else *before*.
+        """
+        node.line = 0 if behind is None else behind.line
+        if node.name is None:
+            return before
+        self._by_name[node.name] = node
+        holder, branch = self._fork(behind, group, before)
+        children = [] if holder is None else self.children(holder)
+        followers = [child for child in children if child not in group and child.line > node.line]
+        if holder is not None:
+            self._hang(node, holder.name)
+        else:
+            self._hang(node, None if branch is None else branch.parent)
+        for child in followers if branch is None else (*followers, branch):
+            self._hang(child, node.name)
+        return branch or before
+
+    def _fork(self, behind: Node | None, group: Set[Node], before: Node | None) -> tuple[Node | None, Node | None]:
+        """The line that a new one hangs from, and the line of the living branch that hangs there now, if it has to change."""
+        if behind is None:
+            return None, before
+        branch, lowest = before, 0
+        while branch is not None and branch.parent is not None:
+            above = self._by_name.get(branch.parent)
+            if above is None:  # the line that it hung from is lost
+                return behind, branch
+            if above in group or above is behind:
+                return above, branch
+            lowest = lowest or min((node.line for node in group), default=behind.line)
+            if not lowest <= above.line < branch.line:  # past the group: another way leads to what comes after
+                break
+            branch = above
+        return behind, None
+
+    def children(self, node: Node) -> list[Node]:
+        """The lines that hang from it, in the order of the file."""
+        if node.name is None or self._by_name.get(node.name) is not node:
+            return []
+        return [child for child in self._children.get(node.name, ()) if child.parent == node.name]
+
+    def _hang(self, node: Node, parent: str | None) -> None:
+        node.parent = parent
+        if parent is not None:
+            self._children.setdefault(parent, {})[node] = None
