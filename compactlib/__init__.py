@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what a type checker sees of the names below
     from .budget import Policy, sizes
+    from .converting import Converted, Loss, convert
     from .cuts import legal_cuts
     from .dialects import parse, render
     from .driving import acompact, compact
@@ -30,18 +31,21 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .transcripts import load
     from .truncation import Truncated, truncate
     from .turns import turns
+    from .visible import effective
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AskSummary": "outcomes",
     "Compacted": "outcomes",
+    "Converted": "converting",
     "Conversation": "model",
     "Message": "model",
     "Origin": "model",
     "Outcome": "outcomes",
     "CompactlibError": "errors",
     "LogError": "errors",
+    "Loss": "converting",
     "Policy": "budget",
     "PolicyError": "errors",
     "Refused": "outcomes",
@@ -57,7 +61,9 @@ _HOMES = {
     "acompact": "driving",
     "check": "protocol.validator",
     "compact": "driving",
+    "convert": "converting",
     "counter_for": "tokens",
+    "effective": "visible",
     "estimate": "tokens",
     "legal_cuts": "cuts",
     "load": "transcripts",
@@ -75,7 +81,9 @@ __all__ = [
     "Compacted",
     "CompactlibError",
     "Conversation",
+    "Converted",
     "LogError",
+    "Loss",
     "Message",
     "Origin",
     "Outcome",
@@ -94,7 +102,9 @@ __all__ = [
     "acompact",
     "check",
     "compact",
+    "convert",
     "counter_for",
+    "effective",
     "estimate",
     "legal_cuts",
     "load",

@@ -48,9 +48,9 @@ from .budget import Policy, sizes
 from .errors import PolicyError
 from .model import Conversation, Json, Origin, Text
 from .outcomes import REASONS, AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
-from .persons import person_words
-from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, plan, text_form
-from .protocol.profiles import profile_named
+from .persons import person_words, says
+from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, plan
+from .protocol.rules import RULES
 from .protocol.validator import check
 from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge
 from .summaries.head import Layout, user_message, write_summary
@@ -64,13 +64,14 @@ from .turns import Kind
 
 __all__ = ["Reply", "compaction"]
 
-# One fault at one kept message may bear another name in the output: a result that came late is a stray
-# when its call went, and empty words are an empty block when their message is fused.
-_FAMILIES: Final = {
-    **dict.fromkeys(("A-PAIR-02", "A-PAIR-03", "A-PAIR-04", "A-PAIR-05", "A-ORDER-01"), "A-PAIR"),
-    **dict.fromkeys(("O-PAIR-02", "O-PAIR-03", "O-PAIR-04"), "O-PAIR"),
-    **dict.fromkeys(("A-EMPTY-01", "A-EMPTY-02", "A-EMPTY-03"), "A-EMPTY"),
-}
+_MISPLACED: Final = frozenset({"C2", "C4", "C5"})
+"""
+Common rules that name one fault by what stands around it.
+
+A result that came late, twice or out of order is a stray when its call went.
+"""
+_LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
+"""Limits of a whole request: too much before and less of it afterwards is one fault, wherever it is noticed."""
 _LEAST_CONTEXT_CHARS: Final = 240  # a shorter excerpt is hardly more than its marker
 _LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
 
@@ -154,6 +155,7 @@ class _Engine:
             "run": self.run,
             "when": self.when,
             "dialect": self.conversation.dialect,
+            "profile": self.policy.profile or self.conversation.dialect,
             "before_tokens": self.before_tokens,
             "after_tokens": after_tokens,
             "sizes": None if plan is None else asdict(plan.sizes),
@@ -201,7 +203,7 @@ def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary
     """Ask for the summary, part by part; one part may be asked for again when its reply was too long."""
     policy, counter = engine.policy, engine.memo.counter
     schema = SCHEMAS[policy.schema]
-    ceiling = plan.sizes.summary - counter(write_summary("", Layout(under_way=bool(plan.prompt))))
+    ceiling = plan.sizes.summary - counter(write_summary("", _layout(plan)))
     least = counter(_bare_headings(schema)) + _LEAST_SAID_TOKENS
     if ceiling < least:
         why = f"a summary may have {ceiling} tokens, and its headings with a few words take {least}"
@@ -345,23 +347,31 @@ def _finish(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) ->
     )
 
 
-def _assemble(conversation: Conversation, plan: Plan, body: str) -> Conversation:
-    form = text_form(conversation)
-    layout = Layout(
-        pins=sum(len(message.blocks) for message in plan.pins),
+def _layout(plan: Plan) -> Layout:
+    """What stands around the summary."""
+    pins = [block for message in plan.pins for block in message.blocks]
+    reminders = [block for message in plan.reminders for block in message.blocks]
+    joined = [*pins, *plan.earlier, *reminders] if plan.profile.fuse == "text" else []
+    return Layout(
+        pins=len(pins),
         earlier=len(plan.earlier),
-        reminders=len(plan.reminders),
+        reminders=len(reminders),
         under_way=bool(plan.prompt),
+        joined_chars=tuple(len(block.text) if isinstance(block, Text) else 0 for block in joined),
     )
-    summary = user_message((Text(write_summary(body, layout)), *plan.earlier), Origin.SUMMARY, form=form)
+
+
+def _assemble(conversation: Conversation, plan: Plan, body: str) -> Conversation:
+    fuse = plan.profile.fuse
+    summary = user_message((Text(write_summary(body, _layout(plan))), *plan.earlier), Origin.SUMMARY, plan.profile)
     head = (*plan.preamble, *plan.pins, summary, *plan.reminders)
     tail = conversation.messages[plan.choice.position :]
-    before = (*plan.system, *plan.opaque)
+    before = (*plan.opaque, *plan.system)
     messages = (*before, *head, *plan.prompt, *tail)
     fused = (0, 0)
-    if profile_named(conversation.dialect).fuse == "yes":
+    if fuse != "no":
         stop = len(before) + len(head)
-        stop += stop < len(messages) and (bool(plan.prompt) or plan.choice.kind == "turn")
+        stop += stop < len(messages) and (bool(plan.prompt) or (plan.choice.kind == "turn" and says(tail[0])))
         fused = (len(before), stop)
     return evolve(conversation, messages=messages, fused=fused, settled=len(messages))
 
@@ -369,29 +379,35 @@ def _assemble(conversation: Conversation, plan: Plan, body: str) -> Conversation
 def _new_violations(before: Conversation, after: Conversation, plan: Plan) -> list[str]:
     """Violations of the result that the same rule did not have in the same message of the input (law L1)."""
     mode: Literal["request", "history"] = "history" if plan.division.pending else "request"
-    found = [violation for violation in check(after, mode=mode) if violation.level != "info"]
+    found = [violation for violation in check(after, mode=mode, profile=plan.profile) if violation.level != "info"]
     if not found:
         return []
     known = Multiset(
-        (_FAMILIES.get(violation.rule, violation.rule), violation.index)
-        for violation in check(before, mode=mode)
+        (_fault(violation.rule), None if violation.rule in _LIMITS else violation.index)
+        for violation in check(before, mode=mode, profile=plan.profile)
         if violation.level != "info"
     )
     came_from = {id(message): before.wire_index(at) for at, message in enumerate(before.messages)}
     wrong = []
     for violation in found:
         sources: set[int | None] = {None}
-        if violation.index is not None:
+        if violation.index is not None and violation.rule not in _LIMITS:
             first = after.position(violation.index)
             last = after.position(violation.index + 1)
             sources = {came_from.get(id(message)) for message in after.messages[first:last]}
-        rule = _FAMILIES.get(violation.rule, violation.rule)
+        rule = _fault(violation.rule)
         match = next(((rule, source) for source in sources if known[rule, source] > 0), None)
         if match is None:
             wrong.append(f"{violation.rule} at message {violation.index}: {violation.message}")
         else:
             known[match] -= 1
     return wrong
+
+
+def _fault(rule: str) -> str:
+    """What is wrong where *rule* is broken, under one name for the rules that name one fault."""
+    known = RULES.get(rule)
+    return "misplaced" if known is not None and known.core in _MISPLACED else rule
 
 
 def _dropped(before: Conversation, after: Conversation, cut: int, memo: Memo) -> tuple[Dropped, ...]:

@@ -37,6 +37,7 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "overhead-exceeds-threshold",
         "irreducible",
         "no-legal-cut",
+        "prefix-at-provider",
         "internal-invalid",
         "summary-failed",
         "callback",

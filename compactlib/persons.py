@@ -22,14 +22,11 @@ from typing import Final
 
 from .budget import Policy
 from .model import Block, Media, Message, Origin, Result, Text
-from .summaries.head import write_earlier
-from .tokens import Memo
+from .summaries.head import quote, write_earlier
+from .tokens import Memo, block_tokens
 from .turns import Division, Kind, origins
 
-__all__ = ["QUOTE_TOKENS", "person_words", "quoted", "said_before"]
-
-QUOTE_TOKENS: Final = 8
-"""What it costs to quote a prompt, besides its words."""
+__all__ = ["person_words", "quoted", "said_before", "says", "tokens_owed"]
 
 _PERSONS: Final = (Origin.HUMAN, Origin.UNKNOWN)
 """Origins whose words are kept like a person's."""
@@ -66,12 +63,13 @@ def quoted(
     media = tuple(block for _, _, held in said for block in held)
     kept: list[str] = []
     fits = policy.retain_prompts
+    allowance -= tokens_owed(said, memo)
     for text, must in reversed([*((text, False) for text in quoted), *((text, must) for text, must, _ in said if text)]):
-        cost = memo.counter(text) + QUOTE_TOKENS
-        fits = fits and cost <= allowance
+        cost = memo.counter(quote(text))
+        fits = fits and (must or cost <= allowance)
         if must or fits:
             kept.append(text)
-            allowance = max(allowance - cost, 0)
+            allowance -= 0 if must else cost
     blocks: tuple[Block, ...] = (Text(write_earlier(kept[::-1])),) if kept else ()
     return blocks + media, tuple(everything)
 
@@ -101,6 +99,18 @@ def said_before(
         media = tuple(blocks[place] for place in sorted(free) if isinstance(blocks[place], Media)) if keeps_media else ()
         said.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT), media))
     return said
+
+
+def says(message: Message) -> bool:
+    """Whether a message holds anything but white space."""
+    return any(not isinstance(block, Text) or block.text.strip() for block in message.blocks)
+
+
+def tokens_owed(said: list[tuple[str, bool, tuple[Block, ...]]], memo: Memo) -> int:
+    """What has to be quoted of what was `said_before`, whatever the room."""
+    texts = [quote(text) for text, is_owed, _ in said if is_owed and text]
+    tokens = memo.counter(write_earlier(())) + sum(map(memo.counter, texts)) if texts else 0
+    return tokens + sum(block_tokens(block, memo.counter) for _, _, media in said for block in media)
 
 
 def person_words(message: Message, kind: Kind, *, verbatim: bool, only: Set[int] | None = None) -> str:

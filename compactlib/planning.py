@@ -13,6 +13,7 @@ Rules it obeys
     * Law L14 (a).  Nobody is asked when no answer could help.
     * Law L20.  The previous summary is taken out of the history and shown once.
     * Law L26.  System messages stay, in order.
+    * A message without any words is nobody's, and is not kept.
 
 What is not here
     Asking, assembling and checking (`compaction`).
@@ -21,7 +22,8 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from itertools import accumulate
+from typing import Final, TypeAlias
 
 from attrs import evolve, field, frozen
 
@@ -30,14 +32,14 @@ from .cuts import Choice, Cuts, choose, find_cuts, is_compaction, tail_tokens
 from .errors import PolicyError
 from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Result, Text
 from .outcomes import Part
-from .persons import QUOTE_TOKENS, quoted, said_before
-from .protocol.profiles import profile_named
+from .persons import quoted, said_before, says, tokens_owed
+from .protocol.profiles import Profile, profile_named
 from .summaries.head import read_earlier, read_summary, user_message
 from .summaries.transcript import argument_text
-from .tokens import Memo, block_tokens
+from .tokens import Memo
 from .turns import Division, Kind, divide, origins
 
-__all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "overhead_tokens", "plan", "text_form"]
+__all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "overhead_tokens", "plan", "profile_of"]
 
 Pin: TypeAlias = "int | tuple[int, int]"
 """A message of the input by its index on the wire, or one block of it as (message, block)."""
@@ -45,11 +47,18 @@ Pin: TypeAlias = "int | tuple[int, int]"
 Reminder: TypeAlias = "str | Callable[[], str]"
 """A text from live state, or what returns it."""
 
+_ROUNDS: Final = 16
+"""How often a cut is chosen at most, each time with room for what the cut before would leave in the head."""
+
+_ELSEWHERE: Final = ("previous_response_id", "conversation")
+"""Fields of a body that stand for messages which are not in it (OpenAI Responses)."""
+
 
 @frozen(kw_only=True)
 class Plan:
     """Everything that is decided before a model is asked."""
 
+    profile: Profile
     division: Division
     sizes: Sizes
     choice: Choice
@@ -76,14 +85,29 @@ class CannotPlanError(Exception):
         self.irreducible = irreducible
 
 
+def profile_of(conversation: Conversation, policy: Policy) -> Profile:
+    """
+    How the provider of *conversation* wants to be spoken to.
+
+    Raises:
+        PolicyError: the policy's profile is another dialect's.
+    """
+    profile = profile_named(policy.profile or conversation.dialect)
+    if profile.dialect != conversation.dialect:
+        raise PolicyError("profile", f"{profile.name!r} is for {profile.dialect}, not for {conversation.dialect}")
+    return profile
+
+
 def overhead_tokens(conversation: Conversation, memo: Memo) -> int:
-    """System prompt and tools, and the system messages that stand first among the messages."""
-    leading = 0
-    for message in conversation.messages:
+    """System prompt and tools, the system messages that stand first, and the provider's compaction object."""
+    messages = conversation.messages
+    opaque = _opaque(messages)
+    standing = list(opaque.kept) if opaque is not None else []
+    for message in messages[0 if opaque is None or opaque.at else 1 :]:
         if message.role not in ("system", "developer"):
             break
-        leading += memo.message(message)
-    return memo.overhead(conversation) + leading
+        standing.append(message)
+    return memo.overhead(conversation) + memo.messages(standing)
 
 
 def plan(
@@ -114,14 +138,16 @@ def plan(
             callback failed.
     """
     messages = conversation.messages
+    if any(conversation.setting(name) is not None for name in _ELSEWHERE):
+        raise CannotPlanError("prefix-at-provider", "the history before these messages is kept by the provider")
+    profile = profile_of(conversation, policy)
     division = divide(conversation)
     kinds = division.kinds
     cuts = find_cuts(conversation, division)
     weights = [memo.message(message) for message in messages]
-    form = text_form(conversation)
 
     pinned = _pinned(conversation, division, pins)
-    reminded = tuple(user_message((Text(text),), Origin.REMINDER, form=form) for text in _texts(reminders))
+    reminded = tuple(user_message((Text(text),), Origin.REMINDER, profile) for text in _texts(reminders))
     overhead = overhead_tokens(conversation, memo)
     rough = sizes(policy, overhead_tokens=overhead)
     if not rough.overhead_fits:
@@ -130,27 +156,29 @@ def plan(
             f"system prompt and tools take {overhead} of the {rough.trigger} tokens at which compaction starts",
             (Part("overhead", overhead),),
         )
+    opaque = _opaque(messages)
     preamble = _preamble(conversation, division, rough.extras, memo)
     # The pins that end up in the tail are not repeated in the head, but which
     # they are depends on the cut, and the cut on their size: count them all.
-    needed = sum(map(memo.message, (*preamble, *reminded, *(_pin_message([block], form) for _, _, block in pinned))))
+    pinned_tokens = sum(memo.message(_pin_message([block], profile)) for _, _, block in pinned)
+    needed = pinned_tokens + memo.messages((*preamble, *reminded))
     places = {(at, place) for at, place, _ in pinned}
-    known, choice, owed = _choice(division, cuts, weights, messages, policy, overhead, needed, places, memo)
+    standing = _standing(kinds, weights, opaque)
+    known, choice, owed = _choice(division, cuts, weights, messages, policy, overhead, needed, places, standing, memo)
 
-    pinned_tokens = sum(memo.message(_pin_message([block], form)) for _, _, block in pinned)
     if pinned_tokens > known.room // 2:
         names = tuple(sorted({conversation.wire_index(at) for at, _, _ in pinned}))
         why = f"the pins alone take {pinned_tokens} of {known.room} tokens of room, more than half"
         raise CannotPlanError("irreducible", why, (Part("overhead", overhead), Part("pins", pinned_tokens, names)))
 
     cut = choice.position
-    opaque = _opaque(messages[:cut])
-    preamble = () if opaque else preamble
+    preamble = preamble if opaque is None else ()
     kept_pins = [block for at, _, block in pinned if at < cut and at != choice.prompt]
-    pin_messages = (_pin_message(kept_pins, form),) if kept_pins else ()
-    prompt = () if choice.prompt is None else (messages[choice.prompt],)
+    pin_messages = (_pin_message(kept_pins, profile),) if kept_pins else ()
+    prompt = () if choice.prompt is None or not says(messages[choice.prompt]) else (messages[choice.prompt],)
     system = tuple(messages[at] for at in range(cut) if kinds[at] is Kind.SYSTEM)
-    head_tokens = owed + sum(map(memo.message, (*system, *preamble, *opaque, *pin_messages, *reminded)))
+    compacted = () if opaque is None else opaque.kept
+    head_tokens = owed + memo.messages((*system, *preamble, *compacted, *pin_messages, *reminded))
     irreducible = _irreducible(conversation, division, cuts, policy, weights, memo, head_tokens)
     smallest = sum(part.tokens for part in irreducible)
     if known.tail <= 0:
@@ -170,18 +198,18 @@ def plan(
     if head >= before_tokens - least_gain:
         why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
-    earlier, persons = quoted(
-        division, messages, cut, choice.prompt, places, found[1], policy, max(known.extras - needed, owed), memo
-    )
+    allowance = max(known.extras - needed - standing[cut], owed)
+    earlier, persons = quoted(division, messages, cut, choice.prompt, places, found[1], policy, allowance, memo)
     if division.turns and division.turns[0].start in pinned_at:
         persons = ("", *persons)  # the first prompt stands in the head anyway: it needs no quotation
     return Plan(
+        profile=profile,
         division=division,
         sizes=known,
         choice=choice,
         system=system,
         preamble=preamble,
-        opaque=opaque,
+        opaque=compacted,
         pins=pin_messages,
         reminders=reminded,
         prompt=prompt,
@@ -193,6 +221,17 @@ def plan(
     )
 
 
+def _standing(kinds: tuple[Kind, ...], weights: list[int], opaque: _Compacted | None) -> list[int]:
+    """For each position the tokens of the system messages before it, but those that stand first, which are overhead."""
+    first = 0 if opaque is None or opaque.at else 1
+    while first < len(kinds) and kinds[first] is Kind.SYSTEM:
+        first += 1
+    later = (
+        weight if kind is Kind.SYSTEM and at >= first else 0 for at, (kind, weight) in enumerate(zip(kinds, weights, strict=True))
+    )
+    return list(accumulate(later, initial=0))
+
+
 def _choice(
     division: Division,
     cuts: Cuts,
@@ -202,32 +241,30 @@ def _choice(
     overhead: int,
     needed: int,
     pinned: set[tuple[int, int]],
+    standing: list[int],
     memo: Memo,
 ) -> tuple[Sizes, Choice, int]:
     """
     The sizes, the cut, and the tokens of what has to be quoted after it.
 
     What persons wrote beside dropped results has to be quoted, whatever the
-    room, and how much that is depends on the cut: so the choice is made again
-    with that much less room, until it has enough.
+    room, and system messages stay (those that stand first are overhead): how
+    much that is depends on the cut.  So the choice is made again with that much
+    less room, until it has enough; at last with room for all there is.
     """
-    owed = 0
+    room = rounds = 0
     while True:
-        known = sizes(policy, overhead_tokens=overhead, needed_tokens=needed + owed)
+        known = sizes(policy, overhead_tokens=overhead, needed_tokens=needed + room)
         choice = choose(division, cuts, weights, limit_tokens=max(known.tail, 0), step_cuts=policy.step_cuts)
         if choice is None:
             raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())
-        said = said_before(division, messages, choice.position, choice.prompt, pinned)
-        must = sum(memo.counter(text) + QUOTE_TOKENS for text, is_owed, _ in said if is_owed and text)
-        must += sum(block_tokens(block, memo.counter) for _, _, media in said for block in media)
-        if must <= owed or known.tail <= 0:
+        owed = tokens_owed(said_before(division, messages, choice.position, choice.prompt, pinned), memo)
+        rounds += 1
+        if owed + standing[choice.position] <= room or known.tail <= 0 or rounds > _ROUNDS:
             return known, choice, owed
-        owed = must
-
-
-def text_form(conversation: Conversation) -> str:
-    """How this dialect writes a user message whose content is one text."""
-    return "string" if profile_named(conversation.dialect).fuse != "yes" else ""
+        room = owed + standing[choice.position]
+        if rounds == _ROUNDS:
+            room = tokens_owed(said_before(division, messages, len(messages), None, pinned), memo) + standing[-1]
 
 
 def _texts(reminders: Sequence[Reminder]) -> list[str]:
@@ -256,11 +293,25 @@ def _pinned(conversation: Conversation, division: Division, pins: Sequence[Pin])
         if not 0 <= index < conversation.length:
             raise PolicyError("pins", f"there is no message {index} among {conversation.length}")
         at = conversation.position(index)
-        for one in range(len(messages[at].blocks)) if place is None else (place,):
-            if not 0 <= one < len(messages[at].blocks):
-                raise PolicyError("pins", f"message {index} has no block {one}")
-            named.add((at, one))
-    return [(at, place, messages[at].blocks[place]) for at, place in [*sorted(held), *sorted(named - held)]]
+        blocks = messages[at].blocks
+        if place is None:
+            named.update((at, one) for one, block in enumerate(blocks) if not _is_mark(block))
+        elif 0 <= place < len(blocks):
+            named.add((at, place))
+        else:
+            raise PolicyError("pins", f"message {index} has no block {place}")
+    return [(at, place, _spoken(messages[at], place)) for at, place in [*sorted(held), *sorted(named - held)]]
+
+
+def _is_mark(block: Block) -> bool:
+    """Whether a block only marks where a cached prefix ends (Bedrock); it goes with what it marks."""
+    return isinstance(block, Opaque) and block.kind == "cachePoint"
+
+
+def _spoken(message: Message, place: int) -> Block:
+    """A block as a user can say it: what only the model's words carry (citations, signatures, their type) stays behind."""
+    block = message.blocks[place]
+    return Text(block.text) if isinstance(block, Text) and message.role == "model" else block
 
 
 def _wholly_pinned(messages: tuple[Message, ...], places: set[tuple[int, int]]) -> set[int]:
@@ -268,11 +319,14 @@ def _wholly_pinned(messages: tuple[Message, ...], places: set[tuple[int, int]]) 
     return {
         at
         for at, _ in places
-        if all((at, place) in places and isinstance(block, Text | Media) for place, block in enumerate(messages[at].blocks))
+        if all(
+            _is_mark(block) or ((at, place) in places and isinstance(block, Text | Media))
+            for place, block in enumerate(messages[at].blocks)
+        )
     }
 
 
-def _pin_message(blocks: Sequence[Block], form: str) -> Message:
+def _pin_message(blocks: Sequence[Block], profile: Profile) -> Message:
     """Pins as one message; a call or a result is quoted, because it is illegal without its step (law L8)."""
     made: list[Block] = []
     for block in blocks:
@@ -284,7 +338,7 @@ def _pin_message(blocks: Sequence[Block], form: str) -> Message:
             made.append(block)
         else:
             raise PolicyError("pins", f"a {type(block).__name__.lower()} block cannot be pinned")
-    return user_message(made, Origin.PIN, form=form)
+    return user_message(made, Origin.PIN, profile)
 
 
 def _preamble(conversation: Conversation, division: Division, allowance: int, memo: Memo) -> tuple[Message, ...]:
@@ -294,8 +348,9 @@ def _preamble(conversation: Conversation, division: Division, allowance: int, me
     left = allowance
     for at in range(division.head_stop):
         message = messages[at]
-        repeated = any(later.content == message.content for later in messages[at + 1 : division.head_stop])
-        if division.kinds[at] is not Kind.PREAMBLE or repeated:
+        if division.kinds[at] is not Kind.PREAMBLE or not says(message):
+            continue
+        if any(later.content == message.content for later in messages[at + 1 : division.head_stop]):
             continue
         left -= memo.message(message)
         if left < 0:
@@ -304,13 +359,29 @@ def _preamble(conversation: Conversation, division: Division, allowance: int, me
     return tuple(kept)
 
 
-def _opaque(before: Sequence[Message]) -> tuple[Message, ...]:
-    """The message with the last compaction object that nobody but the provider can read: it stays, verbatim."""
-    for message in reversed(before):
-        for block in reversed(message.blocks):
+@frozen
+class _Compacted:
+    """Where a provider's compaction object stands: its message, its place among the blocks, and what is kept of it."""
+
+    at: int
+    place: int
+    kept: tuple[Message]
+
+
+def _opaque(messages: tuple[Message, ...]) -> _Compacted | None:
+    """The last compaction object, if nobody but the provider can read it: it stays, verbatim."""
+    for at in range(len(messages) - 1, -1, -1):
+        content = messages[at].content
+        if isinstance(content, str):
+            continue
+        for place in range(len(content) - 1, -1, -1):
+            block = content[place]
             if isinstance(block, Opaque) and block.kind == "compaction" and is_compaction(block):
-                return () if isinstance(block.value.get("content"), str) else (message,)
-    return ()
+                if isinstance(block.value.get("content"), str):
+                    return None
+                message = messages[at]
+                return _Compacted(at, place, (message if len(content) == 1 else evolve(message, content=(block,), origin=None),))
+    return None
 
 
 def _no_cut(division: Division, cuts: Cuts, policy: Policy) -> str:
@@ -375,11 +446,11 @@ def _replaced(
     cut: int,
     elsewhere: set[int | None],
     preamble: tuple[Message, ...],
-    opaque: tuple[Message, ...],
+    opaque: _Compacted | None,
 ) -> tuple[Message, ...]:
     """What the summary stands for, each message with its origins stated; not what stays verbatim *elsewhere*."""
     replaced = []
-    start = max((at for at in range(cut) if any(messages[at] is kept for kept in opaque)), default=-1) + 1
+    start, place = (0, 0) if opaque is None else (opaque.at, opaque.place)
     for at in range(start, cut):
         kind = division.kinds[at]
         message = messages[at]
@@ -391,7 +462,7 @@ def _replaced(
         where = origins(message, kind)
         kept = [
             (block, origin)
-            for block, origin in zip(blocks, where, strict=True)
+            for block, origin in list(zip(blocks, where, strict=True))[place if at == start else 0 :]
             if not (isinstance(block, Opaque) and block.kind == "compaction")
         ]
         if kept or not blocks:

@@ -19,13 +19,14 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
 from ..model import Json
 from .record import Origin
 from .units import Unit
+from .wires import runs_on
 
 __all__ = ["Cut", "Parts", "choose", "divide", "legal_cuts"]
 
@@ -79,18 +80,23 @@ class Parts:
         return max((start for start in self.starts if start < at and self.kinds[start] == "prompt"), default=None)
 
 
-def divide(units: Sequence[Unit]) -> Parts:
+def divide(units: Sequence[Unit], dialect: str) -> Parts:
     """Say what each unit is, and where turns and steps begin."""
     kinds = tuple(_kind(units, at) for at in range(len(units)))
-    answered, unanswered = _pair(units, kinds)
-    spans = answered + _attached(units, kinds) + _called_by(units)
+    answered, unanswered = _pair(units, kinds, at_any_distance=runs_on(dialect))
+    responses = tuple((at - 1, at) for at, unit in enumerate(units) if unit.runs_on)
+    spans = answered + _attached(units, kinds) + _called_by(units) + responses
     inside = {at for start, stop in spans for at in range(start + 1, stop + 1)}
     starts = tuple(at for at, kind in enumerate(kinds) if kind in ("model", "prompt") and at not in inside)
+    if starts and units[starts[0]].is_compaction:
+        starts = starts[1:]  # the provider's own compaction object is of the head
     ends = (*starts[1:], len(units))
     steps = tuple((at, end) for at, end in zip(starts, ends, strict=False) if kinds[at] == "model")
-    last = max((at for at, kind in enumerate(kinds) if kind == "model"), default=-1)
+    last = first = max((at for at, kind in enumerate(kinds) if kind == "model"), default=-1)
+    while first > 0 and units[first].runs_on:
+        first -= 1
     live = all(kinds[at] in ("attachment", "harness", "system") or _is_answer(units[at]) for at in range(last + 1, len(units)))
-    pending = tuple(call for call in unanswered if live and call[0] == last)
+    pending = tuple(call for call in unanswered if live and first <= call[0] <= last)
     return Parts(kinds, spans, starts, steps, pending, tuple(call for call in unanswered if call not in pending))
 
 
@@ -122,13 +128,14 @@ def _kind(units: Sequence[Unit], at: int) -> Origin | None:
 
 
 def _pair(
-    units: Sequence[Unit], kinds: Sequence[Origin | None]
+    units: Sequence[Unit], kinds: Sequence[Origin | None], *, at_any_distance: bool
 ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, str], ...]]:
     """
     (call, result) for each answered call, and the unanswered calls.
 
     A result answers the nearest earlier unanswered call with its id, but none
-    behind which a person spoke and the model went on.
+    behind which a person spoke and the model went on, unless results may stand
+    *at_any_distance*.
     """
     open_calls = [(at, block.id) for at, unit in enumerate(units) for block in unit.blocks if block.kind == "call"]
     pairs = []
@@ -138,7 +145,7 @@ def _pair(
                 continue
             gone_on = False
             for back in range(at - 1, -1, -1):
-                if kinds[back] == "prompt" and gone_on:
+                if kinds[back] == "prompt" and gone_on and not at_any_distance:
                     break
                 if kinds[back] != "model":
                     continue
@@ -178,6 +185,10 @@ def _called_by(units: Sequence[Unit]) -> tuple[tuple[int, int], ...]:
 # --- Cuts ------------------------------------------------------------------------------------------------------------
 
 
+_REFERRING: Final = ('"tool_reference"', '"document_index"', '"tool_addition"', '"tool_search_output"')
+"""What makes a place hard to judge: something later may need it."""
+
+
 @frozen
 class Cut:
     """A place where the tail may begin, with the size of what is kept."""
@@ -194,11 +205,9 @@ def legal_cuts(units: Sequence[Unit], parts: Parts, sizes: Sequence[int], body: 
     in the conversation, a citation by number, a message of unknown kind.
     """
     blocks = [block.raw for unit in units for block in unit.blocks]
-    if not parts.is_clear or any(
-        '"tool_reference"' in raw or '"document_index"' in raw or '"tool_addition"' in raw for raw in blocks
-    ):
+    if not parts.is_clear or any(word in raw for raw in blocks for word in _REFERRING):
         return None
-    compacted = max((at for at, unit in enumerate(units) if any(map(_is_compaction, unit.of_kind("other")))), default=-1)
+    compacted = max((at for at, unit in enumerate(units) if unit.of_kind("compaction")), default=-1)
     first = parts.starts[0] if parts.starts else len(units)
     sealed = dialect == "anthropic" and _wants_thinking(units, parts, body)
     cuts = []
@@ -214,10 +223,6 @@ def legal_cuts(units: Sequence[Unit], parts: Parts, sizes: Sequence[int], body: 
                 prompt = parts.prompt_of(at)
                 cuts.append(Cut(at, "step", prompt, sum(sizes[at:]) + (0 if prompt is None else sizes[prompt])))
     return cuts
-
-
-def _is_compaction(block: Any) -> bool:
-    return '"type": "compaction"' in block.raw and '"content": null' not in block.raw
 
 
 def _wants_thinking(units: Sequence[Unit], parts: Parts, body: Json) -> bool:

@@ -79,9 +79,9 @@ class Evidence:
 @lru_cache(maxsize=4)
 def evidence(record: Record) -> Evidence:
     """What *record* shows."""
-    before = read(record.before, record.kinds)
-    after = read(record.after, record.made_kinds)
-    parts = divide(before)
+    before = read(record.before, record.dialect, record.kinds)
+    after = read(record.after, record.dialect, record.made_kinds)
+    parts = divide(before, record.dialect)
     tail = _common_tail(before, after)
     if record.cut is not None:  # what stands before the cut and is equal may be something else
         tail = min(tail, sum(unit.index >= record.cut for unit in before))
@@ -171,6 +171,8 @@ def _marks(unit: Unit) -> set[str]:
 def _previous(before: tuple[Unit, ...], parts: Parts) -> Summary | None:
     """The summary in the head, which ends at the first prompt."""
     for unit, kind in zip(before, parts.kinds, strict=True):
+        if unit.is_compaction:
+            continue
         if kind in ("model", "prompt"):
             break
         if kind == "summary":

@@ -171,10 +171,17 @@ def last_words(
     """The last unit of these kinds in which there is anything that a person can have sent."""
 
     def may_be_said(unit: Unit) -> bool:
+        if unit.kind == "result" and not unit.of_kind("result"):
+            return False  # a tool's words where results are no blocks
         return bool(unit.text.strip() or (unit.of_kind("media") and not unit.of_kind("result")))
 
+    attached = {stop for _, stop in seen.parts.spans}
     candidates = [
-        at for at, unit in enumerate(seen.before) if unit.role == "user" and seen.parts.kinds[at] in kinds and may_be_said(unit)
+        at
+        for at, (unit, kind) in enumerate(zip(seen.before, seen.parts.kinds, strict=True))
+        if unit.role == "user" and may_be_said(unit)
+        if kind in kinds
+        or (kind == "attachment" and "harness" in kinds and at not in attached)  # with nothing it could belong to
     ]
     return candidates[-1] if candidates else None
 
@@ -330,14 +337,14 @@ def markers_true(record: Record) -> Iterator[Finding]:
             text = block.text
             if block.kind not in ("text", "result") or text in everything or not _shown_in_part(text, copy, told):
                 continue
-            if sum(text[:_ENOUGH_CHARS] in other for other in originals) > 2:
-                continue  # what is shown may be the same beginning of another text
+            start = text[:_ENOUGH_CHARS]
+            if sum(start in other for other in originals) > 2 or any(start in exchange.previous for exchange in replies):
+                continue  # what is shown may be the same beginning of another text, or an excerpt in the summary before
             index = seen.before[at].index
             yield from broken("MARK-2", f"of {len(text)} characters of message {index} a part was shown as if it were all")
 
 
 _MARKER: Final = "[truncated v1: omitted "
-_STUBS: Final = {"document": "document", "input_audio": "audio", "file": "file", "video_url": "video"}
 
 
 def _with_stubs(unit: Unit) -> str:
@@ -345,8 +352,7 @@ def _with_stubs(unit: Unit) -> str:
     pieces = []
     for block in unit.blocks:
         if block.kind == "media":
-            kind = next((name for word, name in _STUBS.items() if f'"type": "{word}"' in block.raw), "image")
-            pieces.append(f"[{kind} not kept]")
+            pieces.append(f"[{block.text} not kept]")
         elif block.kind == "text":
             pieces.append(block.text)
     return "\n".join(pieces)

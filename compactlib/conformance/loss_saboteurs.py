@@ -17,7 +17,7 @@ from ..model import Conversation, Origin, Reasoning, Text
 from ..outcomes import Compacted, Outcome, Refused
 from ..summaries.acceptance import Summary
 from ..summaries.extractive import Extractive
-from ..summaries.head import read_summary, user_message, write_summary
+from ..summaries.head import read_summary, write_summary
 from ..summaries.rendering import SummaryRequest
 from ..turns import divide
 from .sabotage import asking, breaks, head_stop, in_head, in_transcript, remade, user, with_body
@@ -60,7 +60,8 @@ def loses_the_newest_words(conversation: Conversation, policy: Policy, **options
         messages = outcome.conversation.messages
         last = messages[-1]
         is_thinking = any(isinstance(block, Reasoning) for block in last.blocks)
-        if last.role == "model" and not last.calls and not is_thinking and len(messages) - 1 > head_stop(outcome):
+        is_alone = last.role == "model" and messages[-2].role != "model"
+        if is_alone and not last.calls and not is_thinking and len(messages) - 1 > head_stop(outcome):
             return remade(outcome, policy, messages[:-1])
     return outcome
 
@@ -106,7 +107,7 @@ def loses_words_beside_results(conversation: Conversation, policy: Policy, **opt
     if head is None or not head.layout.earlier:
         return outcome
     text = write_summary(head.body, evolve(head.layout, earlier=0))
-    messages[at] = user_message((Text(text),), Origin.SUMMARY, form=messages[at].wire.form and "string")
+    messages[at] = user(outcome, Text(text), origin=Origin.SUMMARY)
     return remade(outcome, policy, messages)
 
 
@@ -187,7 +188,7 @@ def edits_the_system_text(conversation: Conversation, policy: Policy, **options:
 def moves_a_system_message(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """System messages go behind the summary, nearer to the end."""
     outcome = compact(conversation, policy, **options)
-    if not isinstance(outcome, Compacted) or conversation.dialect != "openai-chat":
+    if not isinstance(outcome, Compacted) or conversation.dialect != "openai-chat" or outcome.conversation.fused[1]:
         return outcome
     messages = outcome.conversation.messages
     first = [message for message in messages[: head_stop(outcome)] if message.role in ("system", "developer")]

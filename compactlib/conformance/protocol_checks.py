@@ -20,24 +20,23 @@ from .dividing import choose, legal_cuts
 from .evidence import Evidence, evidence
 from .findings import Finding, broken, unknown
 from .record import Record
+from .wires import without_messages
 
 __all__ = ["boundaries", "frontier", "seals", "system_untouched", "validity", "whole_steps"]
 
 
 # --- L1 --------------------------------------------------------------------------------------------------------------
 
-_SAME: Final = {
-    **dict.fromkeys(
-        ("A-PAIR-02", "A-PAIR-03", "A-PAIR-04", "A-PAIR-05", "A-ORDER-01", "O-PAIR-02", "O-PAIR-03", "O-PAIR-04"), "misplaced"
-    ),
-    **dict.fromkeys(("A-EMPTY-01", "A-EMPTY-02", "A-EMPTY-03"), "empty"),
-}
+_MISPLACED: Final = frozenset({"C2", "C4", "C5"})
 """
-Rules that name one fault by what stands around it.
+Common rules that name one fault by what stands around it.
 
 A result that came late, twice or out of order is one without a call when that
-call is gone; an empty content is an empty block when it is fused into the head.
+call is gone.
 """
+
+_LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
+"""Limits of a whole request, which have no place: too much before and less of it afterwards is one fault."""
 
 
 def validity(record: Record) -> Iterator[Finding]:
@@ -47,8 +46,8 @@ def validity(record: Record) -> Iterator[Finding]:
     seen = evidence(record)
     mode: Literal["history", "request"] = "history" if seen.parts.pending else "request"
     try:
-        after = _violations(record.after, record.dialect, mode)
-        before = Counter(_violations(record.before, record.dialect, mode))
+        after = _violations(record.after, record, mode)
+        before = Counter(_violations(record.before, record, mode))
     except WireError as error:
         yield from broken("VALID-1", f"the output cannot even be read: {error}")
         return
@@ -61,12 +60,14 @@ def validity(record: Record) -> Iterator[Finding]:
             before[match] -= 1
 
 
-def _violations(body: Json, dialect: str, mode: Literal["history", "request"]) -> list[tuple[str, int | None]]:
+def _violations(body: Json, record: Record, mode: Literal["history", "request"]) -> list[tuple[str, int | None]]:
     from ..dialects import parse
+    from ..protocol.rules import RULES
     from ..protocol.validator import check
 
-    found = check(parse(body, dialect=dialect), mode=mode)
-    return [(_SAME.get(one.rule, one.rule), one.index) for one in found if one.level != "info"]
+    found = check(parse(body, dialect=record.dialect), mode=mode, profile=record.profile)
+    same = {rule.id: "misplaced" for rule in RULES.values() if rule.core in _MISPLACED}
+    return [(same.get(one.rule, one.rule), None if one.rule in _LIMITS else one.index) for one in found if one.level != "info"]
 
 
 def _sources(seen: Evidence, index: int | None) -> list[int]:
@@ -84,7 +85,7 @@ def whole_steps(record: Record) -> Iterator[Finding]:
     seen = evidence(record)
     there = seen.kept | set(seen.altered.values())
     for start, stop in seen.parts.steps:
-        if any('"type": "compaction"' in block.raw for block in seen.before[start].blocks):
+        if seen.before[start].of_kind("compaction"):
             continue  # nobody but the provider can read it, so it stays whatever becomes of its step
         members = {at for at in range(start, stop) if seen.parts.kinds[at] in ("prompt", "model", "result", "attachment")}
         kept = members & there
@@ -214,7 +215,8 @@ def system_untouched(record: Record) -> Iterator[Finding]:
     """SYSTEM-1: what stands around the messages is as it was; SYSTEM-2: system messages stay, in order, first."""
     if record.outcome != "compacted":
         return
-    if json.dumps(_around(record.before)) != json.dumps(_around(record.after)):
+    around = [json.dumps(without_messages(body, record.dialect)) for body in (record.before, record.after)]
+    if around[0] != around[1]:
         yield from broken("SYSTEM-1", "the fields around the messages, system text and tools among them, have changed")
     seen = evidence(record)
     before = [unit.raw for unit in seen.before if unit.role == "system"]
@@ -222,9 +224,5 @@ def system_untouched(record: Record) -> Iterator[Finding]:
     first = sum(unit.role == "system" for unit in seen.before[: seen.cut])
     if before != after:
         yield from broken("SYSTEM-2", f"the input has {len(before)} system messages, and the output does not have the same")
-    elif any(unit.role != "system" for unit in seen.after[:first]):
+    elif any(unit.role != "system" for unit in [unit for unit in seen.after if not unit.is_compaction][:first]):
         yield from broken("SYSTEM-2", "something stands in front of the system messages")
-
-
-def _around(body: Json) -> Json:
-    return [(key, value) for key, value in body.items() if key != "messages"] if isinstance(body, dict) else None

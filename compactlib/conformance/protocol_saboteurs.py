@@ -66,6 +66,9 @@ def cuts_at_a_picture(conversation: Conversation, policy: Policy, **options: Any
     pictures = at is not None and any(isinstance(block, Media) for block in conversation.messages[at].blocks)
     if at is None or not pictures or any(kind is Kind.PROMPT for kind in kinds[cut:]):
         return outcome
+    lost = conversation.messages[cut:at]
+    if any(message.role == "user" and len(message.blocks) > len(message.results) for message in lost):
+        return outcome  # a person may have said it, and that is another law's
     messages = outcome.conversation.messages
     made = remade(outcome, policy, (*messages[: head_stop(outcome)], *conversation.messages[at:]))
     return evolve(made, cut=conversation.wire_index(at))

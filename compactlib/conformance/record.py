@@ -97,6 +97,7 @@ class Record:
 
     Attributes:
         dialect: of both bodies.
+        profile: how the provider wants them, by name; the dialect's own way if ``None``.
         before, after: request bodies or lists of messages; the same if nothing was done.
         outcome: what the compactor says it did.
         reason: and why; ``""`` if it does not say.
@@ -156,6 +157,7 @@ class Record:
     same_tail: bool | None = None
     mutated: bool | None = None
     repeated: str | None = None
+    profile: str | None = None
     again: tuple[str, bool] | None = None
 
     @property

@@ -198,6 +198,7 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
         )
     record = Record(
         dialect=conversation.dialect,
+        profile=policy.profile,
         before=None,
         after=_wire(outcome.conversation),
         outcome="compacted" if isinstance(outcome, Compacted) else "refused" if isinstance(outcome, Refused) else "unchanged",

@@ -24,6 +24,7 @@ from ..budget import Policy
 from ..driving import compact
 from ..model import Block, Conversation, Message, Origin, Text
 from ..outcomes import Compacted, Outcome
+from ..protocol.profiles import profile_named
 from ..summaries.extractive import Extractive
 from ..summaries.head import read_summary, user_message, write_summary
 from ..summaries.rendering import SummaryRequest
@@ -114,14 +115,13 @@ def with_body(outcome: Compacted, policy: Policy, change: Callable[[str], str]) 
     if head is None:
         return outcome
     text = write_summary(change(head.body), head.layout)
-    messages[at] = user_message((Text(text), *rest), Origin.SUMMARY, form=messages[at].wire.form)
+    messages[at] = user(outcome, Text(text), *rest, origin=Origin.SUMMARY)
     return remade(outcome, policy, messages)
 
 
 def user(outcome: Compacted, *blocks: Block, origin: Origin) -> Message:
     """A message of the head, as this dialect writes them."""
-    summary = next(message for message in outcome.conversation.messages if message.origin is Origin.SUMMARY)
-    return user_message(blocks, origin, form=summary.wire.form and "string")
+    return user_message(blocks, origin, profile_named(outcome.report["profile"]))
 
 
 def summaries(conversation: Conversation) -> Iterator[Message]:

@@ -291,13 +291,18 @@ def expand(body: Any) -> Any:
     """
     The body of an example with its repetitions written out.
 
-    Inside a list, ``{"repeat": N, "of": X}`` stands for N times X; limits of
-    a hundred pictures or messages would not fit on a page otherwise.
+    Inside a list, ``{"repeat": N, "of": X}`` stands for N times X, and as a
+    value, where X is text, for that text N times over; limits of a hundred
+    pictures or ten million characters would not fit on a page otherwise.
 
     >>> expand([{"repeat": 2, "of": "tick"}, "tock"])
     ['tick', 'tick', 'tock']
+    >>> expand({"text": {"repeat": 3, "of": "ha"}})
+    {'text': 'hahaha'}
     """
     if isinstance(body, dict):
+        if body.keys() == {"repeat", "of"} and isinstance(body["of"], str):
+            return body["of"] * body["repeat"]
         return {key: expand(value) for key, value in body.items()}
     if not isinstance(body, list):
         return body
@@ -355,6 +360,11 @@ EXECUTORS: Final[dict[str, Executor]] = {
     "10-laws": _record,
     "20-anthropic": _request("anthropic"),
     "21-openai-chat": _request("openai-chat"),
+    "22-openai-responses": _request("openai-responses"),
+    "23-gemini": _request("gemini"),
+    "24-bedrock": _request("bedrock"),
+    "25-mistral": _request("mistral"),
+    "26-compatible": _request("openai-chat"),
 }
 """How the examples of a chapter are judged.  Whoever adds a chapter adds its line."""
 

@@ -20,47 +20,27 @@ What is not here
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve, frozen
 
 from ..model import Json
 from .record import Origin
+from .wires import Block, canonical, messages_of, read_messages, runs_on
+from .wires.block import text_block
 
-__all__ = ["Block", "Summary", "Unit", "canonical", "messages_of", "read", "read_summary"]
+__all__ = ["Block", "Summary", "Unit", "read", "read_summary"]
 
-_MARK: Final = "cache_control"
-_SORTED: Final = json.JSONEncoder(sort_keys=True).encode
-_ORDERED: Final = json.JSONEncoder().encode
-_ROLES: Final = {"assistant": "model", "function": "tool", "developer": "system"}
-_MEDIA: Final = frozenset({"image", "document", "image_url", "input_audio", "file", "video_url"})
 _HEADER: Final = re.compile(r"\[compactlib summary v1 chars=([0-9]{1,9}) sha256=([0-9a-f]{16})\]\n")
 _LAYOUT: Final = re.compile(
-    r"^Layout: pins=([0-9]{1,6}) earlier=([0-9]{1,6}) reminders=([0-9]{1,6}) under-way=(yes|no)\n\n", re.MULTILINE
+    r"^Layout: pins=([0-9]{1,6}) earlier=([0-9]{1,6}) reminders=([0-9]{1,6}) under-way=(yes|no)\n"
+    r"(?:Joined:((?: [0-9]{1,9})+)\n)?\n",
+    re.MULTILINE,
 )
-
-
-@frozen
-class Block:
-    """
-    One block.
-
-    Attributes:
-        kind: ``text``, ``media``, ``call``, ``result``, ``reasoning`` or ``other``.
-        raw: the block as canonical JSON, cache marks apart.
-        text: its words; of a result, those of its content; of a call, its arguments.
-        id: of the call that it is or answers.
-        caller: id of the server tool that made the call.
-    """
-
-    kind: str
-    raw: str
-    text: str = ""
-    id: str = ""
-    caller: str = ""
+_BETWEEN: Final = "\n\n"
+"""What stands between the parts of a head that is one text."""
 
 
 @frozen
@@ -74,6 +54,7 @@ class Unit:
         blocks: in order.
         raw: the message as JSON with its keys in their order, cache marks apart; ``""`` for a part of a head.
         kind: what it is, where that is stated or told by the head's layout.
+        runs_on: whether it continues the response of the model that the unit before it is of.
     """
 
     index: int
@@ -81,6 +62,12 @@ class Unit:
     blocks: tuple[Block, ...]
     raw: str
     kind: Origin | None = None
+    runs_on: bool = False
+
+    @property
+    def is_compaction(self) -> bool:
+        """Whether it is the provider's own compaction object and nothing else."""
+        return [block.kind for block in self.blocks] == ["compaction"]
 
     @property
     def raws(self) -> tuple[str, ...]:
@@ -107,6 +94,7 @@ class Summary:
         pins, earlier, reminders: how many blocks before and after it belong to the head.
         under_way: whether it says that the request after it is already being worked on.
         rest: what stands behind it in the same text.
+        joined: the lengths of those blocks, where the head is one text.
     """
 
     body: str
@@ -115,6 +103,7 @@ class Summary:
     reminders: int
     under_way: bool
     rest: str
+    joined: tuple[int, ...] = ()
 
 
 def read_summary(text: str) -> Summary | None:
@@ -129,98 +118,31 @@ def read_summary(text: str) -> Summary | None:
         return None
     pins, earlier, reminders = (int(layout[group]) for group in (1, 2, 3))
     rest = text[header.end() + len(whole) :]
-    return Summary(whole[layout.end() :], pins, earlier, reminders, layout[4] == "yes", rest)
+    joined = tuple(map(int, (layout[5] or "").split()))
+    return Summary(whole[layout.end() :], pins, earlier, reminders, layout[4] == "yes", rest, joined)
 
 
-def messages_of(body: Json) -> list[Json]:
-    """The messages of a request body, or of a list of them."""
-    messages: list[Json] = body["messages"] if isinstance(body, dict) else body
-    return messages
-
-
-def canonical(value: Json, *, ordered: bool = False) -> str:
-    """*value* as JSON without cache marks; keys sorted unless their order is to count."""
-    write = _ORDERED if ordered else _SORTED
-    text = write(value)
-    return write(_unmarked(value)) if _MARK in text else text
-
-
-def _unmarked(value: Json) -> Json:
-    if isinstance(value, list):
-        return [_unmarked(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _unmarked(item) for key, item in value.items() if key != _MARK}
-    return value
-
-
-def read(body: Json, kinds: Sequence[Origin | None] | None = None) -> tuple[Unit, ...]:
+def read(body: Json, dialect: str, kinds: Sequence[Origin | None] | None = None) -> tuple[Unit, ...]:
     """
     The units of a body.
 
     Args:
-        body: in either dialect; they are told apart block by block.
+        body: a request body, or a list of messages.
+        dialect: whose wire shape it has.
         kinds: what each message is, where that is known.
 
-    >>> [unit.role for unit in read([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}])]
+    >>> [unit.role for unit in read([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}], "anthropic")]
     ['user', 'model']
     """
     units: list[Unit] = []
-    for index, message in enumerate(messages_of(body)):
-        role = _ROLES.get(message["role"], message["role"])
+    for index, (message, (role, blocks)) in enumerate(zip(messages_of(body, dialect), read_messages(body, dialect), strict=True)):
         kind = kinds[index] if kinds is not None and index < len(kinds) else None
-        units.append(Unit(index, role, tuple(_blocks(message, role)), canonical(message, ordered=True), kind))
+        unit = Unit(index, role, tuple(blocks), canonical(message, ordered=True), kind)
+        behind = units[-1] if units else None
+        if runs_on(dialect) and role == "model" and behind is not None and behind.role == "model":
+            unit = evolve(unit, runs_on=not (unit.is_compaction or behind.is_compaction))
+        units.append(unit)
     return _with_head(units)
-
-
-# --- Blocks ----------------------------------------------------------------------------------------------------------
-
-
-def _blocks(message: dict[str, Any], role: str) -> Iterator[Block]:
-    content = message.get("content")
-    if role == "tool":
-        key = message.get("tool_call_id") or ""
-        yield Block("result", canonical({"answers": key, "content": content}), _words(content), key)
-        return
-    for key in ("reasoning_content", "reasoning"):
-        if isinstance(message.get(key), str):
-            yield Block("reasoning", canonical({key: message[key]}), message[key])
-    if isinstance(content, str):
-        yield Block("text", canonical({"type": "text", "text": content}), content)
-    elif isinstance(content, list):
-        yield from map(_block, content)
-    for call in message.get("tool_calls") or ():
-        yield Block("call", canonical(call), _arguments((call.get("function") or {}).get("arguments")), call.get("id") or "")
-    if isinstance(message.get("function_call"), dict):
-        yield Block("call", canonical(message["function_call"]), _arguments(message["function_call"].get("arguments")))
-
-
-def _block(raw: dict[str, Any]) -> Block:
-    kind = raw["type"]
-    same = canonical(raw)
-    if kind == "text":
-        return Block("text", same, raw["text"])
-    if kind == "tool_use":
-        caller = raw.get("caller")
-        made_by = caller.get("tool_id", "") if isinstance(caller, dict) else ""
-        return Block("call", same, _arguments(raw.get("input")), raw["id"], made_by)
-    if kind == "tool_result":
-        return Block("result", same, _words(raw.get("content")), raw["tool_use_id"])
-    if kind in ("thinking", "redacted_thinking"):
-        return Block("reasoning", same, raw.get("thinking", ""))
-    if kind in _MEDIA:
-        return Block("media", same)
-    return Block("other", same, id=raw["id"] if isinstance(raw.get("id"), str) else "")
-
-
-def _arguments(value: Json) -> str:
-    """The arguments of a call as text: the string that the model wrote, or JSON with its keys in their order."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _words(content: Json) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in content or () if isinstance(part, dict) and part.get("type") == "text")
 
 
 # --- The head --------------------------------------------------------------------------------------------------------
@@ -229,10 +151,14 @@ def _words(content: Json) -> str:
 def _with_head(units: list[Unit]) -> tuple[Unit, ...]:
     """The same units with the head of an earlier compaction taken apart, if there is one."""
     for at, unit in enumerate(units):
-        if unit.role == "system" or unit.kind in ("pin", "reminder", "summary"):
+        if unit.role == "system" or unit.kind in ("pin", "reminder", "summary") or unit.is_compaction:
             continue
         if unit.role != "user":
             break
+        if len(unit.blocks) == 1 and unit.blocks[0].kind == "text":
+            parts = _of_one_text(unit, unit.blocks[0].text)
+            if parts:
+                return (*units[:at], *parts, *units[at + 1 :])
         for place, block in enumerate(unit.blocks):
             summary = read_summary(block.text) if block.kind == "text" else None
             if summary is None:
@@ -279,3 +205,48 @@ def _apart(unit: Unit, place: int, summary: Summary) -> Iterator[Unit]:
     for part, kind in parts:
         if part:
             yield Unit(unit.index, unit.role, part, "", kind)
+
+
+def _of_one_text(unit: Unit, text: str) -> list[Unit]:
+    """The parts of a head that is one text, by the lengths that its summary states; none if it is no such head."""
+    for found in _HEADER.finditer(text):
+        start = found.start()
+        summary = read_summary(text[start:])
+        if summary is None or (not summary.joined and not summary.rest and not start):
+            continue
+        lengths = summary.joined if len(summary.joined) == summary.pins + summary.earlier + summary.reminders else ()
+        words = text[start : len(text) - len(summary.rest)]
+        pins = _pieces(text[:start][::-1], lengths[: summary.pins][::-1])
+        after = _pieces(summary.rest, lengths[summary.pins :])
+        if pins is None or after is None:
+            pins, after = ([], text[:start][::-1]), ([], summary.rest)
+        quoted, reminders = after[0][: summary.earlier], after[0][summary.earlier :]
+        parts: list[tuple[list[str], Origin | None]] = [
+            ([pins[1][::-1].removesuffix(_BETWEEN)], "harness"),
+            ([pin[::-1] for pin in reversed(pins[0])], "pin"),
+            ([words, *quoted], "summary"),
+            *(([reminder], "reminder") for reminder in reminders),
+        ]
+        rest = after[1].removeprefix(_BETWEEN)
+        second = read_summary(rest)
+        if second is not None:
+            parts.append(([rest[: len(rest) - len(second.rest)]], "summary"))
+            rest = second.rest.removeprefix(_BETWEEN)
+        parts.append(([rest], unit.kind or "prompt"))
+        return [
+            Unit(unit.index, unit.role, tuple(map(text_block, piece)), "", kind)
+            for piece, kind in parts
+            if piece and (len(piece) > 1 or piece[0])
+        ]
+    return []
+
+
+def _pieces(text: str, lengths: Sequence[int]) -> tuple[list[str], str] | None:
+    """The pieces of these lengths at the beginning of *text*, each behind two newlines, and what is left."""
+    pieces = []
+    for length in lengths:
+        if not text.startswith(_BETWEEN) or len(text) < len(_BETWEEN) + length:
+            return None
+        pieces.append(text[len(_BETWEEN) : len(_BETWEEN) + length])
+        text = text[len(_BETWEEN) + length :]
+    return (pieces, text) if not text or text.startswith(_BETWEEN) else None

@@ -29,11 +29,11 @@ from attrs import evolve
 from ..errors import WireError
 from ..model import Conversation, Envelope, Json, Message, Origin
 from ..protocol.profiles import PROFILES
-from ..summaries.head import recognise
+from ..summaries.head import fused, recognise
 from .reading import copy_json, dumps, loads
 from .shapes import LONE, Take, keep, kind_of
 
-__all__ = ["DIALECTS", "messages_key", "parse", "render"]
+__all__ = ["DIALECTS", "messages_key", "parse", "render", "render_messages"]
 
 DIALECTS: Final = {
     "anthropic": "anthropic",
@@ -130,9 +130,9 @@ def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Or
         system = module.parse_system(copied)
         tools = module.parse_tools(copied)
         fields = tuple(copied.items())
-    found, fused = recognise(messages, fuse=PROFILES[dialect].fuse)
+    found, head = recognise(messages, fuse=PROFILES[dialect].fuse)
     envelope = Envelope(kind, fields)  # type: ignore[arg-type]  # one of four names, see above
-    return Conversation(dialect, found, system, tools, envelope, fused)
+    return Conversation(dialect, found, system, tools, envelope, head)
 
 
 def render(conversation: Conversation) -> Any:
@@ -166,7 +166,5 @@ def render_messages(conversation: Conversation, give: Take = copy_json) -> list[
     start, stop = conversation.fused
     messages = conversation.messages
     if stop - start > 1:
-        head = messages[start:stop]
-        fused = Message("user", tuple(block for message in head for block in message.blocks), head[0].wire)
-        messages = (*messages[:start], fused, *messages[stop:])
+        messages = (*messages[:start], fused(messages[start:stop]), *messages[stop:])
     return [write(message, give) for message in messages]

@@ -39,7 +39,7 @@ __all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_mess
 
 NAME: Final = "bedrock"
 
-_ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model"}
+_ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "model", "system": "system"}
 _MESSAGE_KEYS: Final = frozenset({"role", "content"})
 _CALL_FIELDS: Final = frozenset({"toolUseId", "name", "input"})
 _RESULT_FIELDS: Final = frozenset({"toolUseId", "content"})

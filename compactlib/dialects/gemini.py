@@ -33,10 +33,29 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from itertools import permutations
+from typing import Final, TypeAlias
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes, wire
+from ..model import (
+    Block,
+    Call,
+    Json,
+    Media,
+    Message,
+    Opaque,
+    Reasoning,
+    Result,
+    Role,
+    Text,
+    Tool,
+    Wire,
+    new_call,
+    new_message,
+    new_result,
+    new_text,
+    wire,
+)  # fmt: skip
 from .shapes import (
     ShapeError,
     Take,
@@ -56,6 +75,7 @@ __all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_mess
 
 NAME: Final = "gemini"
 
+_Reader: TypeAlias = Callable[[dict[str, Json], str, Json, Take], Block]
 _ROLES: Final[dict[str, Role]] = {"": "user", "user": "user", "model": "model", "function": "tool"}
 _MESSAGE_KEYS: Final = frozenset({"role", "parts"})
 _SIGNATURES: Final = ("thoughtSignature", "thought_signature")
@@ -82,9 +102,32 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _KINDS: Final = {"image": "image", "audio": "audio", "video": "video", "application": "document", "text": "document"}
 _TEXT: Final = wire("text", ("text",))
 _STRING: Final = wire("string")
-_MEMBERS: Final = shapes("member")
 _NEUTRAL: Final = Text("").wire  # of words that were made here, not read
 _MADE: Final = wire("user", ("role", "content"))  # of a message likewise
+
+
+# Shapes of what nearly all contents, calls and responses are, without residue.  A key that tells two of them apart is looked
+# up at once, where all keys would have to be gathered first.
+_CONTENTS: Final = {
+    word: (role, wire(word, ("role", "parts")), wire(word, ("parts", "role"))) for word, role in _ROLES.items() if word
+}
+"""The wire's word for a role -> the role, and the shape with the role first and with the parts first."""
+_PLAIN_CALLS: Final[dict[tuple[str, ...], Wire]] = {
+    keys: wire("functionCall", ("functionCall", *keys))
+    for keys in (("name", "args"), ("args", "name"), *permutations(("id", "name", "args")))
+}
+"""The keys of a call -> its shape."""
+_SIGNED_CALLS: Final = {
+    keys: (("functionCall", "thoughtSignature", *keys), ("thoughtSignature", "functionCall", *keys)) for keys in _PLAIN_CALLS
+}
+"""The keys of a call -> those of a part with it, and a signature behind or before it."""
+_PLAIN_RESPONSES: Final[dict[tuple[str, ...], dict[str, Wire]]] = {
+    keys: {} for keys in (("name", "response"), ("response", "name"), *permutations(("id", "name", "response")))
+}
+"""The keys of a response -> by its name, which is residue where it has an id, its shape."""
+_MEMBERS: Final[dict[str, Wire]] = {}
+"""The one key of a response's object -> the shape of its words."""
+_SHAPES_KEPT: Final = 1024  # hostile input must not grow the tables without bound
 
 
 def parse_messages(raw: list[Json], take: Take) -> list[Message]:
@@ -109,8 +152,16 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             blocks = []
             for part in parts:
                 blocks.append(_parse_part(part, take))
-            shape = shapes(role).get(tuple(item)) or wire(role, tuple(item))
-            append(Message(_ROLES.get(role, "other"), tuple(blocks), shape))
+            known = _CONTENTS.get(role)
+            if known is None:
+                append(Message(_ROLES.get(role, "other"), tuple(blocks), wire(role, tuple(item))))
+                continue
+            neutral, shape, parts_first = known
+            for first in item:
+                if first == "parts":
+                    shape = parts_first
+                break
+            append(new_message(neutral, tuple(blocks), shape))
     except ShapeError as error:
         where = f"$.contents[{len(messages)}]" + (f".parts[{len(blocks)}]" if blocks is not None else "")
         raise WireError(where + error.path, error.problem) from None
@@ -182,10 +233,16 @@ def _parse_part(raw: Json, take: Take) -> Block:
     if raw.__class__ is not dict:
         raise ShapeError("", f"a part is an object, not {kind_of(raw)}")
     text = raw.get("text")
-    if text.__class__ is str and len(raw) == 1:  # as most parts are
-        return Text(text, _TEXT)
     if text is not None:
+        if text.__class__ is str and len(raw) == 1:  # as most parts are
+            return new_text(text, _TEXT)
         return _parse_text(raw, text, take)
+    value = raw.get("functionResponse")
+    if value.__class__ is dict and len(raw) == 1:
+        return _parse_plain_response(value) or _parse_within(_parse_result, raw, "functionResponse", value, take)
+    value = raw.get("functionCall")
+    if value.__class__ is dict and len(raw) <= 2:
+        return _parse_plain_call(raw, value, take) or _parse_within(_parse_call, raw, "functionCall", value, take)
     for word, value in raw.items():
         read = _READERS.get(word)
         if read is not None and value is not None:
@@ -194,10 +251,66 @@ def _parse_part(raw: Json, take: Take) -> Block:
         return _parse_thought(raw, "", take)
     if value.__class__ is not dict:
         raise ShapeError(f".{word}", f"{word} is an object, not {kind_of(value)}")
+    return _parse_within(read, raw, word, value, take)
+
+
+def _parse_within(read: _Reader, raw: dict[str, Json], word: str, value: dict[str, Json], take: Take) -> Block:
+    """What *read* makes of the object under *word*; its errors have the path of the part."""
     try:
         return read(raw, word, value, take)
     except ShapeError as error:
         raise ShapeError(f".{word}{error.path}", error.problem) from None
+
+
+def _parse_plain_call(raw: dict[str, Json], value: dict[str, Json], take: Take) -> Call | None:
+    """A call with a name, arguments and perhaps an id, and perhaps a signature beside it; ``None`` if it is another kind."""
+    name = value.get("name")
+    call_id = value.get("id", name)
+    if name.__class__ is not str or not name or call_id.__class__ is not str or not call_id:
+        return None
+    keys = tuple(value)
+    shape = _PLAIN_CALLS.get(keys)
+    if shape is None:
+        return None
+    if len(raw) == 2:
+        seal = raw.get("thoughtSignature")
+        if seal.__class__ is not str:
+            return None
+        behind, before = _SIGNED_CALLS[keys]
+        for first in raw:
+            shape = Wire("functionCall", behind if first == "functionCall" else before, (("thoughtSignature", seal),), "2")
+            break
+    return new_call(call_id, name, take(value["args"]), shape)
+
+
+def _parse_plain_response(value: dict[str, Json]) -> Result | None:
+    """A response with a name, one string under one key, and perhaps an id; ``None`` if it is another kind."""
+    name, answer = value.get("name"), value.get("response")
+    call_id = value.get("id", name)
+    if answer.__class__ is not dict or len(answer) != 1 or name.__class__ is not str or not name:
+        return None
+    [(key, words)] = answer.items()
+    keys = tuple(value)
+    known = _PLAIN_RESPONSES.get(keys)
+    if known is None or words.__class__ is not str or key.__class__ is not str or call_id.__class__ is not str or not call_id:
+        return None
+    shape = known.get(name)
+    if shape is None:
+        rest = (("functionResponse", {"name": name}),) if len(keys) == 3 else ()
+        shape = Wire("functionResponse", ("functionResponse", *keys), rest)
+        if len(known) < _SHAPES_KEPT:
+            known[name] = shape
+    return new_result(call_id, (new_text(words, _member(key)),), shape)
+
+
+def _member(key: str) -> Wire:
+    """The shape of words that stand under *key*."""
+    shape = _MEMBERS.get(key)
+    if shape is None:
+        shape = wire("member", (key,))
+        if len(_MEMBERS) < _SHAPES_KEPT:
+            _MEMBERS[key] = shape
+    return shape
 
 
 def _parse_text(raw: dict[str, Json], text: Json, take: Take) -> Block:
@@ -291,11 +404,11 @@ def _words_of(answer: Json, take: Take) -> Text:
     if answer.__class__ is dict and len(answer) == 1:
         [(key, value)] = answer.items()
         if value.__class__ is str:
-            return Text(value, _MEMBERS.get((key,)) or wire("member", (key,)))
+            return Text(value, _member(key))
     return spell(take(answer), "json")
 
 
-_READERS: Final[dict[str, Callable[[dict[str, Json], str, Json, Take], Block]]] = {
+_READERS: Final[dict[str, _Reader]] = {
     **dict.fromkeys(_CALLS, _parse_call),
     **dict.fromkeys(_RESULTS, _parse_result),
     **dict.fromkeys(_MEDIA, _parse_media),

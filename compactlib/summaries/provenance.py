@@ -280,9 +280,7 @@ def carried_quotation(before: Sections, limit_tokens: int, counter: Counter) -> 
     return found if counter(text) <= 2 * limit_tokens else quotation(text, limit_tokens, counter)
 
 
-def quotation(
-    prompt: str, limit_tokens: int, counter: Counter, *, harmless: Callable[[str], str] = visible
-) -> str:
+def quotation(prompt: str, limit_tokens: int, counter: Counter, *, harmless: Callable[[str], str] = visible) -> str:
     """
     The first prompt as an item: quoted, by head and tail within *limit_tokens* and 500 tokens; ``""`` if there is no room.
 

@@ -65,6 +65,7 @@ _TRANSCRIPT: Final = "=== Transcript"
 _Group: TypeAlias = tuple[int, list[str]]
 """One part: the index of its first message, and its messages as they are shown."""
 
+
 @frozen
 class SummaryRequest:
     """
@@ -272,9 +273,7 @@ def _show_message(message: list[Piece], limits: Mapping[Kind, int]) -> str:
     return "".join(f"{show(piece, limits)}\n" for piece in message)
 
 
-def _distribute(
-    pieces: list[list[Piece]], room_alone: int, room_each: int, counter: Counter
-) -> list[_Group] | None:
+def _distribute(pieces: list[list[Piece]], room_alone: int, room_each: int, counter: Counter) -> list[_Group] | None:
     """
     Divide the messages into as few parts as possible, and show as much as these hold.
 
@@ -306,9 +305,7 @@ def _distribute(
     return best
 
 
-def _pack(
-    pieces: list[list[Piece]], shown: list[str], sizes: list[int], room: int, counter: Counter
-) -> list[_Group] | None:
+def _pack(pieces: list[list[Piece]], shown: list[str], sizes: list[int], room: int, counter: Counter) -> list[_Group] | None:
     """
     Fill parts in order.
 

@@ -224,9 +224,7 @@ where a misplaced item is moved to (law L25).
 def _titles(schema: Schema) -> dict[str, int]:
     """Every accepted spelling of a title, folded, with the index of its section."""
     return {
-        title.casefold(): index
-        for index, section in enumerate(schema.sections)
-        for title in (section.heading, *section.aliases)
+        title.casefold(): index for index, section in enumerate(schema.sections) for title in (section.heading, *section.aliases)
     }
 
 
