@@ -15,31 +15,50 @@ from compactlib.outcomes import REASONS, Compacted, Outcome, Refused
 from compactlib.summaries.acceptance import Code
 
 from .scenarios import Scenario
+from .spellings import Spelling
 
-__all__ = ["OFTEN", "SELDOM", "premises"]
+__all__ = ["OFTEN", "premises", "seldom"]
 
 OFTEN = ("cut by turn", "cut by step")
 """Each of these holds in at least 5 % of all examples."""
 
-SELDOM = (
-    "previous summary",
-    "pins",
-    "reminders",
+ELSEWHERE = ("prefix-at-provider",)
+"""These only where a body can say that the history is kept by the provider."""
+
+TOOLS = (
     "parallel batch at the cut",
     "attachment at the cut",
     "mixed message",
     "frontier",
     "dangling call",
     "sealed current turn",
+)
+"""These only where calls and results are more than words."""
+
+TWO_OF_A_SIDE = ("attachment at the cut", "mixed message")
+"""And these only where two messages of one side may be neighbours."""
+
+SELDOM = (
+    "previous summary",
+    "pins",
+    "reminders",
+    *TOOLS,
     "broken input",
     *(f"summary-failed:{code.value}" for code in Code),
-    *(reason for reason in REASONS["refused"] if reason not in ("summary-failed", "callback", "internal-invalid")),
+    *(reason for reason in REASONS["refused"] if reason not in ("summary-failed", "callback", "internal-invalid", *ELSEWHERE)),
     "callback:counter",
     "callback:reminders",
     "above-target",
     "below-trigger",
 )
 """Each of these in at least 1 %.  ``internal-invalid`` is no premise: it would be a bug that the validator caught."""
+
+
+def seldom(spelling: Spelling) -> tuple[str, ...]:
+    """The rarer premises that a wire shape can have."""
+    never = TOOLS if spelling.results_are_text else TWO_OF_A_SIDE if spelling.alternates else ()
+    names = tuple(name for name in SELDOM if name not in never)
+    return names + (ELSEWHERE if spelling.dialect == "openai-responses" else ())
 
 
 def premises(scenario: Scenario, record: Record, outcome: Outcome) -> Iterator[str]:
@@ -76,9 +95,9 @@ def _at_the_cut(seen: Evidence) -> Iterator[str]:
     """What stands in the step before the cut and in the one behind it."""
     before = [step for step in seen.parts.steps if step[1] == seen.cut]
     after = [step for step in seen.parts.steps if step[0] == seen.cut]
-    units = [unit for start, stop in before + after for unit in seen.before[start:stop]]
+    steps = [seen.before[start:stop] for start, stop in before + after]
     kinds = [seen.parts.kinds[at] for start, stop in before + after for at in range(start, stop)]
-    if any(len(unit.of_kind("call")) > 1 for unit in units):
+    if any(sum(len(unit.of_kind("call")) for unit in step) > 1 for step in steps):
         yield "parallel batch at the cut"
     if "attachment" in kinds:
         yield "attachment at the cut"

@@ -43,9 +43,15 @@ def spans(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
     return found
 
 
-def cuts(pieces: Sequence[Piece]) -> tuple[list[int], list[int]]:
-    """(turn cuts, step cuts): every index that no span crosses and that begins a turn or a step."""
+def cuts(pieces: Sequence[Piece], *, runs_on: bool = False) -> tuple[list[int], list[int]]:
+    """
+    (turn cuts, step cuts): every index that no span crosses and that begins a turn or a step.
+
+    Where neighbours of the model are one response (*runs_on*) only the first of them begins a step.
+    """
     crossing = spans(pieces)
+    if runs_on:
+        crossing += [(at - 1, at) for at in range(1, len(pieces)) if {pieces[at - 1][0], pieces[at][0]} <= {"calls", "text"}]
 
     def closed(at: int) -> bool:
         return any(start < at <= stop for start, stop in crossing)
@@ -57,9 +63,11 @@ def cuts(pieces: Sequence[Piece]) -> tuple[list[int], list[int]]:
     return turn, step
 
 
-def choice(pieces: Sequence[Piece], weights: Sequence[int], limit: int, *, step_cuts: bool = True) -> tuple[int, str, int] | None:
+def choice(
+    pieces: Sequence[Piece], weights: Sequence[int], limit: int, *, step_cuts: bool = True, runs_on: bool = False
+) -> tuple[int, str, int] | None:
     """(index, kind, tail tokens) by law L3, trying every cut."""
-    turn, step = cuts(pieces)
+    turn, step = cuts(pieces, runs_on=runs_on)
     crossing = spans(pieces)
     prompts = [
         at for at, (kind, _) in enumerate(pieces) if kind == "prompt" and not any(start < at <= stop for start, stop in crossing)

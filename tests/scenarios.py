@@ -1,7 +1,7 @@
 """
 Random compactions whose premises are known by construction.
 
-`scenario` makes one from a `random.Random`: a conversation in either dialect,
+`scenario` makes one from a `random.Random`: a conversation in any dialect,
 valid or with one fault, a policy that makes it small enough to reach every
 branch, and whatever else a caller can pass.  Hypothesis hands in a random
 source that shrinks; the standard ten thousand come from a seed.
@@ -12,7 +12,7 @@ compactor is not told them.
 
 from __future__ import annotations
 
-import json
+import copy
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
@@ -29,6 +29,8 @@ from compactlib.summaries.acceptance import Summary
 from compactlib.summaries.extractive import Extractive
 from compactlib.summaries.faults import FAULTS
 from compactlib.summaries.rendering import SummaryRequest
+
+from .spellings import MARKER, SPELLINGS, Call, Message, Result, Spelling
 
 __all__ = ["COUNTERS", "FAULTY", "HOSTILE", "LARGE", "Scenario", "Summarise", "scenario", "seeded"]
 
@@ -68,7 +70,6 @@ _POOL = [
     for number in range(160)
     for stem in ("alpha", "beta_", "src/mod", "check", "файл", "строка", "値", "v1.", "row", "build")
 ]
-_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _TAGGED = "<system-reminder>{}</system-reminder>"
 
 
@@ -137,13 +138,13 @@ _FAILING = tuple(
 class _Writer:
     """Writes wire messages, and what they are, in one dialect."""
 
-    def __init__(self, random: Random, dialect: str, *, thinking: bool, hostile: bool, asking: bool) -> None:
+    def __init__(self, random: Random, spelling: Spelling, *, thinking: bool, hostile: bool, asking: bool) -> None:
         self.random = random
-        self.anthropic = dialect == "anthropic"
+        self.spelling = spelling
         self.thinking = thinking
         self.hostile = hostile
         self.asking = asking
-        self.messages: list[dict[str, Any]] = []
+        self.messages: list[Message] = []
         self.kinds: list[Origin | None] = []
         self.features: set[str] = set()
         self.used = 0
@@ -165,96 +166,84 @@ class _Writer:
             lines.insert(random.randint(0, len(lines)), random.choice(HOSTILE))
         return "\n".join(lines)
 
-    def add(self, kind: Origin, role: str, content: Any, **more: Any) -> None:
-        self.messages.append({"role": role, "content": content, **more})
-        self.kinds.append(kind)
+    def add(self, kind: Origin, *messages: Message) -> None:
+        self.messages += messages
+        self.kinds += [kind] * len(messages)
 
-    def image(self) -> dict[str, Any]:
-        if self.anthropic:
-            return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PNG}}
-        return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PNG}"}}
+    @property
+    def may_speak(self) -> bool:
+        """Whether a user message may stand here."""
+        again = self.spelling.alternates and self.kinds[-1:] == ["prompt"]
+        return not again and (self.spelling.user_after_results or self.kinds[-1:] != ["result"])
 
     # the parts of a turn
 
     def system(self) -> None:
-        self.add("system", "system", f"You are careful. {self.text(2, 12)}")
+        self.add("system", self.spelling.system(f"You are careful. {self.text(2, 12)}"))
 
     def preamble(self) -> None:
-        self.add("harness", "user", f"<environment_context>{self.text(3, 12)}</environment_context>")
+        self.add("harness", self.spelling.user(f"<environment_context>{self.text(3, 12)}</environment_context>"))
 
     def prompt(self) -> None:
         random = self.random
+        if not self.may_speak:
+            self.said()
         text = "please " + self.text(3, 30)
         if self.asking or random.random() < 0.3:
             text += " why is that so?"
         if random.random() < 0.3:
             text += "\nNever touch the billing table!"
-        content: Any = text
-        if random.random() < 0.15:
-            content = [{"type": "text", "text": text}]
-            if random.random() < 0.6:
-                content.append(self.image())
-                self.features.add("media-prompt")
-        self.add("prompt", "user", content)
+        in_blocks = random.random() < 0.15
+        picture = in_blocks and random.random() < 0.6 and not self.spelling.alternates
+        if picture:
+            self.features.add("media-prompt")
+        self.add("prompt", self.spelling.user(text, picture=picture, in_blocks=in_blocks))
 
     def harness(self) -> None:
-        self.add("harness", "user", _TAGGED.format(f"{self.random.randint(1, 9)} todos are open {self.text(1, 4)}"))
+        text = _TAGGED.format(f"{self.random.randint(1, 9)} todos are open {self.text(1, 4)}")
+        if self.may_speak and not self.spelling.alternates:
+            self.add("harness", self.spelling.user(text))
 
-    def thought(self) -> list[dict[str, Any]]:
-        if not self.thinking:
-            return []
-        return [{"type": "thinking", "thinking": self.text(2, 10), "signature": f"SIG{self.used}"}]
+    def thought(self) -> str:
+        return self.text(2, 10) if self.thinking else ""
 
     def said(self) -> None:
         text = self.random.choice(("Done: ", "I decided on this. ", "I will go on with ", "It failed: ", "")) + self.text(3, 40)
-        if self.anthropic:
-            blocks = [*self.thought(), {"type": "text", "text": text}]
-            self.add("model", "assistant", blocks if self.random.random() < 0.7 or self.thinking else text)
-        else:
-            self.add("model", "assistant", text, **({"reasoning_content": self.text(2, 9)} if self.thinking else {}))
+        in_blocks = self.random.random() < 0.7
+        self.add("model", *self.spelling.model(text, thought=self.thought(), in_blocks=in_blocks))
 
-    def calls(self, names: Sequence[str]) -> None:
+    def calls(self, names: Sequence[str]) -> list[Call]:
         random = self.random
-        tools = [(name, random.choice(("read", "bash", "edit")), {"path": f"src/{name}.py", "n": self.used}) for name in names]
+        tools = ("read", "bash", "edit")
+        made = [Call(name, random.choice(tools), {"path": f"src/{name}.py", "n": self.used}) for name in names]
         words = f"now {self.text(1, 8)}" if random.random() < 0.3 else ""
-        if self.anthropic:
-            calls = [{"type": "tool_use", "id": name, "name": tool, "input": value} for name, tool, value in tools]
-            self.add("model", "assistant", [*self.thought(), *([{"type": "text", "text": words}] if words else []), *calls])
-            return
-        made = [
-            {"id": name, "type": "function", "function": {"name": tool, "arguments": json.dumps(value)}}
-            for name, tool, value in tools
-        ]
-        more = {"reasoning_content": self.text(2, 9)} if self.thinking else {}
-        self.add("model", "assistant", words or None, tool_calls=made, **more)
+        self.add("model", *self.spelling.model(words, made, thought=self.thought()))
+        return made
 
-    def results(self, names: Sequence[str], *, low: int, high: int) -> None:
+    def results(self, calls: Sequence[Call], *, low: int, high: int) -> None:
         random = self.random
-        texts = [self.text(low, high) + random.choice(("", "\nError: it broke", "\n12 passed, 1 failed")) for _ in names]
-        if not self.anthropic:
-            for name, text in zip(names, texts, strict=True):
-                self.add("result", "tool", text, tool_call_id=name)
-            return
-        blocks: list[dict[str, Any]] = [
-            {
-                "type": "tool_result",
-                "tool_use_id": name,
-                "content": text if random.random() < 0.8 else [{"type": "text", "text": text}],
-            }
-            for name, text in zip(names, texts, strict=True)
+        made = [
+            Result(
+                call,
+                self.text(low, high) + random.choice(("", "\nError: it broke", "\n12 passed, 1 failed")),
+                in_blocks=random.random() < 0.2,
+            )
+            for call in calls
         ]
-        if random.random() < 0.08:
-            blocks.append({"type": "text", "text": f"use uuid keys {self.text(1, 6)}"})
+        beside = ""
+        if self.spelling.words_beside and random.random() < 0.08:
+            beside = f"use uuid keys {self.text(1, 6)}"
             self.features.add("mixed")
-        elif random.random() < 0.05:
-            blocks.append({"type": "text", "text": _TAGGED.format("be brief")})
-        self.add("result", "user", blocks)
+        elif self.spelling.words_beside and random.random() < 0.05:
+            beside = _TAGGED.format("be brief")
+        self.add("result", *self.spelling.results(made, beside))
 
     def attachment(self) -> None:
-        if self.random.random() < 0.2 and self.anthropic:
-            self.add("model", "assistant", "Understood.")
-        marker = {"type": "text", "text": "Attached image(s) from tool result:"}
-        self.add("attachment", "user", [marker, self.image()])
+        if self.spelling.alternates:
+            return
+        if not self.may_speak or (self.random.random() < 0.2 and self.spelling.words_beside):
+            self.add("model", *self.spelling.model("Understood."))
+        self.add("attachment", self.spelling.user(MARKER, picture=True))
 
     def step(self, *, high: int) -> None:
         random = self.random
@@ -262,14 +251,14 @@ class _Writer:
             self.said()
             return
         count = random.choice((1, 1, 1, 2, 2, 3))
-        names = self.fresh(count)
-        self.calls(names)
-        answered = list(names)
+        calls = self.calls(self.fresh(count))
+        answered = list(calls)
         random.shuffle(answered)
-        if not self.anthropic and count > 1 and random.random() < 0.1:
+        can_be_between = not (self.spelling.words_beside or self.spelling.alternates)
+        if can_be_between and self.may_speak and count > 1 and random.random() < 0.1:
             # a person's words between the results of one batch
             self.results(answered[:1], low=2, high=high)
-            self.add("prompt", "user", f"quickly: {self.text(2, 8)}")
+            self.add("prompt", self.spelling.user(f"quickly: {self.text(2, 8)}"))
             self.features.add("mixed")
             self.results(answered[1:], low=2, high=high)
         else:
@@ -280,10 +269,11 @@ class _Writer:
             self.harness()
 
     def fresh(self, count: int) -> list[str]:
+        spell = self.spelling.id
         if self.random.random() < 0.05:
-            return [f"call_{number}" for number in range(count)]  # real clients reuse ids
+            return [spell(f"call_{number}") for number in range(count)]  # real clients reuse ids
         self.called += count
-        return [f"c{self.called - number}" for number in range(count)]
+        return [spell(f"c{self.called - number}") for number in range(count)]
 
     def dangle(self) -> None:
         """Calls that nobody answers, because a person spoke."""
@@ -294,12 +284,24 @@ class _Writer:
 
     def pend(self, *, high: int) -> None:
         """A frontier: some calls are answered, perhaps none."""
-        names = self.fresh(self.random.choice((1, 2, 3)))
-        self.calls(names)
-        answered = names[1 : self.random.randint(1, len(names))]
+        calls = self.calls(self.fresh(self.random.choice((1, 2, 3))))
+        answered = calls[1 : self.random.randint(1, len(calls))]
         if answered:
             self.results(answered, low=1, high=high)
         self.features.add("frontier")
+
+
+_IDS = ("tool_use_id", "tool_call_id", "call_id", "toolUseId")
+
+
+def _renamed(value: Any) -> Any:
+    """A result that answers nobody's call."""
+    if isinstance(value, list):
+        return [_renamed(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ids = (*_IDS, "id", "name") if "response" in value else _IDS
+    return {key: "nobody00" if key in ids else _renamed(item) for key, item in value.items()}
 
 
 def _spoil(random: Random, writer: _Writer) -> None:
@@ -312,10 +314,10 @@ def _spoil(random: Random, writer: _Writer) -> None:
     if fault == "lose":
         del writer.messages[at], writer.kinds[at]
     elif fault == "double":
-        writer.messages.insert(at + 1, json.loads(json.dumps(writer.messages[at])))
+        writer.messages.insert(at + 1, copy.deepcopy(writer.messages[at]))
         writer.kinds.insert(at + 1, "result")
     else:
-        stray = json.loads(json.dumps(writer.messages[at]).replace('_id": "', '_id": "nobody-'))
+        stray = _renamed(writer.messages[at])
         place = random.randint(1, len(writer.messages))
         writer.messages.insert(place, stray)
         writer.kinds.insert(place, "result")
@@ -327,7 +329,7 @@ def _grow(random: Random, writer: _Writer, words: int, *, long_turns: bool, high
     stop = writer.words + words
     while writer.words < stop:
         writer.prompt()
-        if random.random() < 0.05:
+        if writer.may_speak and random.random() < 0.05:
             writer.prompt()
         count = random.randint(6, 20) if long_turns else random.randint(0, 4)
         for _ in range(count):
@@ -338,27 +340,24 @@ def _grow(random: Random, writer: _Writer, words: int, *, long_turns: bool, high
             writer.dangle()
 
 
-def _wire(random: Random, writer: _Writer, dialect: str, overhead_words: int) -> Any:
-    """A body, or a bare list."""
-    if not overhead_words and not (writer.thinking and writer.anthropic) and random.random() < 0.4:
+def _wire(random: Random, writer: _Writer, overhead_words: int, *, bare: bool) -> Any:
+    """A body, or a bare list; that always, if it can be *bare*."""
+    spelling = writer.spelling
+    must_say = writer.thinking and spelling.dialect == "anthropic"
+    if not overhead_words and not must_say and (bare or random.random() < 0.4):
         return writer.messages
-    body: dict[str, Any] = {"model": "m", "messages": writer.messages}
     words = " ".join(_POOL[:overhead_words])
-    if writer.anthropic:
-        body["system"] = f"Be careful. {words}"
-        body["max_tokens"] = 1000
-        if writer.thinking:
-            body["thinking"] = {"type": "enabled", "budget_tokens": 1024}
-    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
-    names = ("read", "bash", "edit")
-    if writer.anthropic:
-        body["tools"] = [{"name": name, "description": name, "input_schema": schema} for name in names]
-    else:
-        described = [
-            {"name": name, "description": name + (words if name == "read" else ""), "parameters": schema} for name in names
-        ]
-        body["tools"] = [{"type": "function", "function": function} for function in described]
+    body = spelling.body(writer.messages, system="Be careful.", words=words, thinking=writer.thinking)
+    if spelling.dialect == "openai-responses" and random.random() < 0.03:
+        body["previous_response_id"] = "resp_1"
     return body
+
+
+def _parsed(random: Random, writer: _Writer, overhead_words: int, *, bare: bool = False) -> Conversation:
+    """What was written, with what the wire cannot tell."""
+    tools = {at: cl.Origin.TOOL for at, kind in enumerate(writer.kinds) if kind == "result"}
+    origins = tools if writer.spelling.results_are_text else None
+    return cl.parse(_wire(random, writer, overhead_words, bare=bare), dialect=writer.spelling.dialect, origins=origins)
 
 
 def seeded(name: str) -> Random:
@@ -372,17 +371,17 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
 
     Args:
         random: where all choices come from.
-        dialect: of the conversation; either if left out.
+        dialect: one of `SPELLINGS`; any if left out.
         fault: of the summariser, one of `FAULTY` or ``""``; any if left out.
     """
-    dialect = dialect or random.choice(("anthropic", "openai-chat"))
+    spelling = SPELLINGS[dialect or random.choice(tuple(SPELLINGS))]
     name = random.choice(tuple(COUNTERS))
     counter, per_word = COUNTERS[name]
     special = random.random()
     is_free = fault is None
     if fault is None:
         fault = random.choice((*_FAILING, *_FAILING, *FAULTY, "answer")) if random.random() < 0.55 else ""
-    writer = _Writer(random, dialect, thinking=random.random() < 0.3, hostile=random.random() < 0.3, asking=fault == "answer")
+    writer = _Writer(random, spelling, thinking=random.random() < 0.3, hostile=random.random() < 0.3, asking=fault == "answer")
     window = random.choice(
         {"words": (2_300, 2_700, 4_000), "letters": (7_600, 9_000, 14_000), "quarters": (2_300, 2_700, 4_000)}[name]
     )
@@ -398,7 +397,7 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
         kind = "one-step"
     elif special < 0.08:
         kind, options["auto"] = "auto-off", False
-    elif special < 0.15 and is_free:
+    elif special < 0.19 and is_free:
         # a long tail is kept, a little is replaced, and the summary is as long as it may be
         kind, when, fault, overhead_words, high, window = "tight", "now", "padded", 0, 60, window * 2
         options |= {"target_tokens": window // 2 - 1, "tail_tokens": window // 2 - 2, "reserve_tokens": window // 4}
@@ -411,15 +410,14 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
         options["reserve_tokens"] = random.choice((0, window // 10, window // 3))
     if random.random() < 0.06:
         options["summariser_window_tokens"] = int(random.choice((120, 700, 1_500)) * per_word)
-    if not writer.anthropic or random.random() < 0.05:
+    if spelling.has_system:
         for _ in range(random.choice((0, 1, 1, 2))):
-            writer.system() if not writer.anthropic else None
-    if random.random() < 0.12:
+            writer.system()
+    if random.random() < 0.12 and not spelling.alternates:
         writer.preamble()
     if kind == "one-step":
         writer.prompt()
-        writer.calls(["c1"])
-        writer.results(["c1"], low=words, high=words + 20)
+        writer.results(writer.calls([spelling.id("c1")]), low=words, high=words + 20)
     else:
         if random.random() < 0.06:
             writer.step(high=high)  # nobody asked: the first message that counts is the model's
@@ -427,16 +425,16 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
     summarise: Summarise = Extractive(counter=counter)
     if fault:
         summarise = _bound(FAULTY[fault], counter)
-    policy = cl.Policy(window_tokens=window, counter=counter, **options)
+    policy = cl.Policy(window_tokens=window, counter=counter, profile=spelling.profile, **options)
     again = kind == "" and (random.random() < 0.12 or (fault in ("same-as-previous", "reopen") and random.random() < 0.8))
     if again:
-        _compact_once(random, writer, dialect, overhead_words, policy, high=high)
+        _compact_once(random, writer, overhead_words, policy, high=high)
     if random.random() < 0.08:
         _spoil(random, writer)
     if random.random() < 0.15 and kind != "one-step":
         writer.pend(high=high)
-    conversation = cl.parse(_wire(random, writer, dialect, overhead_words), dialect=dialect)
-    pins, reminders = _extras(random, writer, conversation)
+    conversation = _parsed(random, writer, overhead_words, bare=kind == "tight")
+    pins, reminders = _extras(random, writer)
     made = Scenario(
         conversation=conversation,
         kinds=tuple(writer.kinds),
@@ -455,50 +453,53 @@ def _bound(fault: Callable[..., str | Summary], counter: Callable[[str], int]) -
     return lambda request: fault(request, counter)
 
 
-def _compact_once(random: Random, writer: _Writer, dialect: str, overhead_words: int, policy: cl.Policy, *, high: int) -> None:
+def _compact_once(random: Random, writer: _Writer, overhead_words: int, policy: cl.Policy, *, high: int) -> None:
     """Replace what was written by its compaction as it comes back from the wire, and go on."""
-    conversation = cl.parse(_wire(random, writer, dialect, overhead_words), dialect=dialect)
+    conversation = _parsed(random, writer, overhead_words)
     reminders = ("<system-reminder>the list of files</system-reminder>",) if random.random() < 0.5 else ()
     pins = _pins(random, writer) if random.random() < 0.4 else ()
     first = cl.compact(conversation, policy, when="now", reminders=reminders, pins=pins)
     if not isinstance(first, Compacted):
         return
     body = render(first.conversation)
-    messages = body["messages"] if isinstance(body, dict) else body
+    messages = body[writer.spelling.key] if isinstance(body, dict) else body
     tail = len(writer.messages) - first.cut
     head = len(messages) - tail
     kinds: list[Origin | None] = [*([None] * max(head, 0)), *writer.kinds[first.cut :]][-len(messages) :]
-    if writer.anthropic:
-        kinds[0] = None  # the head, perhaps with the prompt at which the tail begins
-    else:
-        for at in range(head):
-            if messages[at]["role"] == "system":
-                kinds[at] = "system"
-            elif messages[at] in writer.messages:
-                kinds[at] = writer.kinds[writer.messages.index(messages[at])]
+    for at in range(max(head, 0)):
+        if messages[at] in writer.messages:
+            kinds[at] = writer.kinds[writer.messages.index(messages[at])]
+    if writer.spelling.fuse != "no":
+        kinds[kinds.count("system")] = None  # the head, perhaps with the prompt at which the tail begins
     writer.messages, writer.kinds = messages, kinds
     writer.features.add("previous")
     _grow(random, writer, int(writer.words * random.uniform(0.5, 1.0)), long_turns=random.random() < 0.5, high=high)
 
 
+def _is_words(message: Message) -> bool:
+    """Whether a message is words and nothing else."""
+    content = message.get("content", message.get("parts"))
+    if isinstance(content, str):
+        return not {"tool_calls", "reasoning_content"} & message.keys()
+    return isinstance(content, list) and all(part.keys() <= {"text"} for part in content)
+
+
 def _pins(random: Random, writer: _Writer) -> tuple[tuple[int, int], ...]:
     pinned = []
     for at, kind in enumerate(writer.kinds):
-        if kind in ("prompt", "model", "result") and random.random() < 2 / len(writer.kinds):
-            content = writer.messages[at]["content"]
-            if kind != "model" or (isinstance(content, str) and not writer.thinking):
-                pinned.append((at, 0))
+        can_be = kind in ("prompt", "result") or (kind == "model" and _is_words(writer.messages[at]) and not writer.thinking)
+        if can_be and random.random() < 2 / len(writer.kinds):
+            pinned.append((at, 0))
     return tuple(pinned)
 
 
-def _extras(random: Random, writer: _Writer, conversation: Conversation) -> tuple[tuple[tuple[int, int], ...], tuple[Any, ...]]:
+def _extras(random: Random, writer: _Writer) -> tuple[tuple[tuple[int, int], ...], tuple[Any, ...]]:
     pins = _pins(random, writer) if random.random() < 0.15 else ()
     pins = tuple(pin for pin in pins if pin[0] >= (1 if "previous" in writer.features else 0))
     reminders: tuple[Any, ...] = ()
     if random.random() < 0.15:
         text = _TAGGED.format(f"changed: src/{random.randint(1, 99)}.py")
         reminders = (text,) if random.random() < 0.5 else ((lambda: text), "two jobs are running")
-    del conversation
     return pins, reminders
 
 

@@ -9,15 +9,22 @@ body of a dialect.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
 from .reference import Piece
+from .spellings import MARKER, SPELLINGS, Call, Result, Spelling
 
-__all__ = ["DIALECTS", "WORDS", "broken", "build", "histories", "weights"]
+__all__ = ["DIALECTS", "WIRES", "WORDS", "broken", "build", "histories", "weights"]
 
 DIALECTS = ("anthropic", "openai-chat")
+"""The two in which each piece is one message, but for results."""
+
+WIRES = tuple(name for name, spelling in SPELLINGS.items() if spelling.dialect == name)
+"""All six."""
+
 WORDS = st.text(alphabet="abcdefgh ñжш中日語😀\n", min_size=1, max_size=40).map(lambda text: text.strip() or "word")
 
 
@@ -81,51 +88,30 @@ def weights(pieces: list[Piece]) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(1, 50), min_size=len(pieces), max_size=len(pieces))
 
 
-_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _REMINDER = "<system-reminder>three todos are open</system-reminder>"
 
 
-def build(pieces: list[Piece], dialect: str, *, words: str = "word", thinking: bool = False) -> list[dict[str, Any]]:
-    """The wire messages of *pieces*."""
-    make = _anthropic if dialect == "anthropic" else _openai_chat
-    return [message for at, piece in enumerate(pieces) for message in make(piece, f"{words} {at}", thinking=thinking)]
+def build(pieces: Sequence[Piece], dialect: str, *, words: str = "word", thinking: bool = False) -> list[dict[str, Any]]:
+    """The wire messages of *pieces*; *dialect* is the name of one of `SPELLINGS`."""
+    spelling = SPELLINGS[dialect]
+    return [
+        message for at, piece in enumerate(pieces) for message in _spelled(spelling, piece, f"{words} {at}", thinking=thinking)
+    ]
 
 
-def _anthropic(piece: Piece, words: str, *, thinking: bool) -> list[dict[str, Any]]:
+def _spelled(spelling: Spelling, piece: Piece, words: str, *, thinking: bool) -> list[dict[str, Any]]:
     kind, detail = piece
-    thought = [{"type": "thinking", "thinking": f"about {words}", "signature": f"SIG{words}"}] if thinking else []
+    thought = f"about {words}" if thinking else ""
+    calls = [Call(spelling.id(name), "read", {"path": f"{name}.py"}) for name in detail.split(",")]
     if kind == "prompt":
-        return [{"role": "user", "content": f"please: {words}"}]
+        return [spelling.user(f"please: {words}")]
     if kind == "text":
-        return [{"role": "assistant", "content": [*thought, {"type": "text", "text": f"said: {words}"}]}]
+        return spelling.model(f"said: {words}", thought=thought, in_blocks=True)
     if kind == "calls":
-        calls = [{"type": "tool_use", "id": name, "name": "read", "input": {"path": f"{name}.py"}} for name in detail.split(",")]
-        return [{"role": "assistant", "content": [*thought, *calls]}]
+        return spelling.model("", calls, thought=thought)
     if kind == "results":
-        results = [{"type": "tool_result", "tool_use_id": name, "content": f"{name}: {words}"} for name in detail.split(",")]
-        return [{"role": "user", "content": results}]
+        texts = [f"{name}: {words}" for name in detail.split(",")]
+        return spelling.results([Result(call, text) for call, text in zip(calls, texts, strict=True)])
     if kind == "attachment":
-        image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PNG}}
-        return [{"role": "user", "content": [{"type": "text", "text": "Attached image(s) from tool result:"}, image]}]
-    return [{"role": "user", "content": _REMINDER}]
-
-
-def _openai_chat(piece: Piece, words: str, *, thinking: bool) -> list[dict[str, Any]]:
-    kind, detail = piece
-    thought = {"reasoning_content": f"about {words}"} if thinking else {}
-    if kind == "prompt":
-        return [{"role": "user", "content": f"please: {words}"}]
-    if kind == "text":
-        return [{"role": "assistant", "content": f"said: {words}", **thought}]
-    if kind == "calls":
-        calls = [
-            {"id": name, "type": "function", "function": {"name": "read", "arguments": f'{{"path": "{name}.py"}}'}}
-            for name in detail.split(",")
-        ]
-        return [{"role": "assistant", "content": None, "tool_calls": calls, **thought}]
-    if kind == "results":
-        return [{"role": "tool", "tool_call_id": name, "content": f"{name}: {words}"} for name in detail.split(",")]
-    if kind == "attachment":
-        image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PNG}"}}
-        return [{"role": "user", "content": [{"type": "text", "text": "Attached image(s) from tool result:"}, image]}]
-    return [{"role": "user", "content": _REMINDER}]
+        return [spelling.user(MARKER, picture=True)]
+    return [spelling.user(_REMINDER)]

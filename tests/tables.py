@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from compactlib import models
 from compactlib.budget import Policy, sizes
+from compactlib.dialects import parse
+from compactlib.tokens import Memo
+from compactlib.visible import effective
 
 SPEC = Path(__file__).parent.parent / "spec"
 
@@ -44,9 +49,47 @@ def fixed_tail_table() -> str:
     return "\n".join(rows)
 
 
+def seen_table() -> str:
+    """One session of twelve steps, as sent and as seen, under each edit."""
+    log = "12:04:31 build.c:88: error: field 'size' has incomplete type\n" * 40
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Why does the build fail?"}]
+    for number in range(12):
+        call = {"type": "tool_use", "id": f"c{number}", "name": "read", "input": {"path": f"logs/{number}.txt"}}
+        thought = {"type": "thinking", "thinking": f"The log {number} will tell.", "signature": "c2ln" * 400}
+        messages.append({"role": "assistant", "content": [thought, call]})
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"c{number}", "content": log}]})
+        if number in (3, 7):
+            messages.append({"role": "assistant", "content": [{"type": "text", "text": "A header is missing."}]})
+            messages.append({"role": "user", "content": "And the next log?"})
+    compacted = [dict(message) for message in messages]
+    block = {"type": "compaction", "content": "Logs 0 to 8 name a missing header."}
+    compacted[-6] = {**compacted[-6], "content": [block, *compacted[-6]["content"]]}
+    clear: dict[str, Any] = {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value": 8_000}}
+    some = {"clear_at_least": {"type": "input_tokens", "value": 50_000}}
+    cases: tuple[tuple[str, list[dict[str, Any]], list[dict[str, Any]]], ...] = (
+        ("nothing", messages, []),
+        ("a compaction block before the last three steps", compacted, []),
+        ("clear_tool_uses, trigger 8,000", messages, [clear]),
+        ("the same, arguments too", messages, [{**clear, "clear_tool_inputs": True}]),
+        ("the same, at least 50,000", messages, [{**clear, **some}]),
+        ("clear_thinking, keep 1 turn", messages, [{"type": "clear_thinking_20251015"}]),
+        ("both", messages, [{"type": "clear_thinking_20251015"}, clear]),
+    )
+    rows = ["| what the provider does | messages sent | seen | tokens sent | seen |", "| --- | --: | --: | --: | --: |"]
+    for name, sent, edits in cases:
+        body = {"model": "claude-opus-4-6", "thinking": {"type": "adaptive"}, "messages": sent}
+        whole = parse({**body, "context_management": {"edits": edits}}, dialect="anthropic")
+        seen = effective(whole)
+        figures = (len(whole.messages), len(seen.messages), Memo().request(whole), Memo().request(seen))
+        rows.append(f"| {name} | " + " | ".join(f"{figure:,}" for figure in figures) + " |")
+    return "\n".join(rows)
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "sizes": ("50-budget.md", sizes_table),
     "fixed-tail": ("50-budget.md", fixed_tail_table),
+    "models": ("54-models.md", models.describe),
+    "seen": ("54-models.md", seen_table),
 }
 """Each table by its name: the chapter it stands in, and what makes it."""
 

@@ -19,13 +19,29 @@ import compactlib as cl
 from compactlib.conformance.checks import judge
 from compactlib.conformance.record import Origin as Kind
 from compactlib.conformance.running import observe
+from compactlib.dialects import messages_key
 from compactlib.model import Conversation, Origin
 
 WINDOWS = (8_000, 16_000, 32_000, 64_000, 128_000, 200_000, 1_000_000)
 LONG_MESSAGES = 100
 """A session of more messages has room for a cut at every window."""
+SAMPLED = 8
+"""Every eighth recorded request is tried at every window, and grown."""
 FILES = {"claude_code": 6, "pi": 1, "anthropic_requests": 10, "openai_chat_requests": 10}
-RECORDED = {"anthropic": 144, "anthropic-more": 172, "openai-chat": 126, "openai-chat-more": 493}
+RECORDED = {
+    "anthropic": 144,
+    "anthropic-more": 172,
+    "bedrock": 76,
+    "bedrock-more": 25,
+    "gemini": 149,
+    "gemini-more": 129,
+    "mistral": 20,
+    "mistral-more": 50,
+    "openai-chat": 126,
+    "openai-chat-more": 493,
+    "openai-responses": 147,
+    "openai-responses-more": 177,
+}
 KINDS: dict[Origin, Kind] = {
     Origin.HUMAN: "prompt",
     Origin.MODEL: "model",
@@ -92,7 +108,27 @@ def test_recorded_requests(shared: Path, name: str) -> None:
     lines = (shared / "corpus" / "recorded" / f"{name}.jsonl").read_text("utf-8").splitlines()
     for number, line in enumerate(lines):
         conversation = cl.parse(json.loads(line)["body"], dialect=dialect)
-        for _, outcome in compacted(f"{name} {number}", conversation, (4_096, 1_000_000)):
+        windows = (4_096, *WINDOWS) if number % SAMPLED == 0 else (4_096, 1_000_000)
+        for _, outcome in compacted(f"{name} {number}", conversation, windows):
             assert not outcome.reason.startswith(("callback", "internal"))
 
     assert len(lines) == RECORDED[name]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_requests_repeated(shared: Path, name: str) -> None:
+    """Most are short; the same turn over and over is long enough for a cut, and stays as valid as it was."""
+    dialect = name.removesuffix("-more")
+    lines = (shared / "corpus" / "recorded" / f"{name}.jsonl").read_text("utf-8").splitlines()[::SAMPLED]
+    outcomes: Counter[str] = Counter()
+    for number, line in enumerate(lines):
+        body = json.loads(line)["body"]
+        key = messages_key(dialect)
+        if not isinstance(body.get(key), list):
+            continue
+        grown = {**body, key: body[key] * (1 + 24_000 // len(json.dumps(body[key])))}
+        for _, outcome in compacted(f"{name} {number}", cl.parse(grown, dialect=dialect), (8_000,)):
+            assert not outcome.reason.startswith(("callback", "internal"))
+            outcomes[type(outcome).__name__] += 1
+
+    assert outcomes["Compacted"] > sum(outcomes.values()) // 4

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import compactlib as cl
 from compactlib.model import Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
+from compactlib.protocol.profiles import PROFILES
 from compactlib.summaries.head import Layout, user_message, write_summary
 from compactlib.turns import divide
 
@@ -362,8 +363,8 @@ def test_the_handed_case_of_cuts_holds(shared: Path) -> None:
 
 def test_a_head_is_written_in_items_and_recognised() -> None:
     """Separate user messages; a message of several blocks has parts that the API knows."""
-    pins = user_message([Text("pin one"), Text("pin two")], Origin.PIN, form="string")
-    summary = user_message([Text(write_summary("## Goal\nShip.\n", Layout(pins=2)))], Origin.SUMMARY, form="string")
+    pins = user_message([Text("pin one"), Text("pin two")], Origin.PIN, PROFILES[DIALECT])
+    summary = user_message([Text(write_summary("## Goal\nShip.\n", Layout(pins=2)))], Origin.SUMMARY, PROFILES[DIALECT])
     body = cl.render(cl.model.Conversation(DIALECT, (pins, summary)))
     again = cl.parse(body, dialect=DIALECT)
 

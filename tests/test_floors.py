@@ -25,18 +25,22 @@ PACKAGE: Final = Path(compactlib.__file__).parent
 FLOORS: Final = (
     ("errors",),
     ("model",),
+    ("models",),
     ("recognition",),
+    ("pairing",),
     ("turns",),
     ("tokens",),
     ("text",),
     ("protocol",),
+    ("options",),
     ("budget",),
+    ("visible",),
     ("cuts",),
     ("deeds", "jsontext", "markers", "signals"),
     ("stubs",),
     ("truncation",),
     ("store",),
-    ("clearing",),
+    ("admission", "clearing", "recalling"),
     ("summaries",),
     ("outcomes",),
     ("persons",),
@@ -50,6 +54,7 @@ FLOORS: Final = (
     ("manifests",),
     ("driving",),
     ("dialects",),
+    ("converting",),
     ("transcripts",),
     ("summarisers",),
     ("evaluation",),
@@ -151,7 +156,7 @@ def test_validator_shares_no_code_with_the_engine() -> None:
         reached |= ahead
         ahead = {target for name in ahead for _, kind, target in imports(name) if kind == "own"} - reached
 
-    assert {name.split(".")[0] for name in reached} <= {"errors", "model", "protocol", "text"}
+    assert {name.split(".")[0] for name in reached} <= {"errors", "model", "models", "protocol", "text"}
 
 
 def test_every_room_has_a_floor() -> None:

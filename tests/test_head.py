@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import compactlib as cl
 from compactlib.model import Origin, Text
+from compactlib.protocol.profiles import PROFILES
 from compactlib.summaries.head import Layout, read_earlier, read_summary, user_message, write_earlier, write_summary
 
 LAYOUTS = st.builds(
@@ -118,5 +119,6 @@ def test_a_fused_head_counts_as_one_message() -> None:
 
 def test_a_user_message_of_one_text_is_written_as_the_dialect_does() -> None:
     """A string where single texts are strings, blocks elsewhere."""
-    assert user_message((Text("x"),), Origin.REMINDER, form="string").content == "x"
-    assert user_message((Text("x"),), Origin.REMINDER, form="").content == (Text("x"),)
+    assert user_message((Text("x"),), Origin.REMINDER, PROFILES["openai-chat"]).content == "x"
+    assert user_message((Text("x"),), Origin.REMINDER, PROFILES["strict-template"]).content == "x"
+    assert user_message((Text("x"),), Origin.REMINDER, PROFILES["anthropic"]).content == (Text("x"),)

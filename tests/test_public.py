@@ -43,7 +43,9 @@ def members(owner: type) -> Iterator[str]:
     for name, member in sorted(vars(owner).items()):
         if name.startswith("_") or (attrs.has(owner) and name in attrs.fields_dict(owner)):
             continue
-        if isinstance(member, property):
+        if isinstance(member, classmethod):
+            yield f"    classmethod {name}{signature(getattr(owner, name))}"
+        elif isinstance(member, property):
             returns = inspect.signature(member.fget).return_annotation if member.fget else ""
             yield f"    property {name} -> {returns}"
         elif inspect.isfunction(member):
@@ -65,7 +67,10 @@ def signature(value: Any) -> str:
             written.append("*")
             starred = True
         default = getattr(one.default, "__name__", repr(one.default))
-        written.append(f"{one.name}: {one.annotation}{'' if one.default is one.empty else f' = {default}'}")
+        if attrs.has(type(one.default)):  # its repr may hold sets, which have no order
+            default = f"{type(one.default).__name__}()"
+        stars = "**" if one.kind is one.VAR_KEYWORD else ""
+        written.append(f"{stars}{one.name}: {one.annotation}{'' if one.default is one.empty else f' = {default}'}")
     returns = "" if found.return_annotation in (None, "None", found.empty) else f" -> {found.return_annotation}"
     return f"({', '.join(written)}){returns}"
 

@@ -265,3 +265,49 @@ def test_what_is_no_failure_of_the_store_passes_through() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         keep(Interrupted(REF, b""), DATA)
+
+
+# -- the adapter of the specification ----------------------------------------------------------------------------------
+
+
+def _adapter() -> Any:
+    """The class that the chapter shows, made from its own text."""
+    pytest.importorskip("fsspec", reason="the extra oracles is not installed")
+    chapter = (Path(__file__).parent.parent / "spec" / "53-recoverable.md").read_text("utf-8")
+    code = chapter.split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - our own text
+    return names["FsspecStore"]
+
+
+def test_the_adapter_of_the_chapter_is_a_store() -> None:
+    """On a file system in memory."""
+    store = _adapter()("memory://compactlib")
+
+    assert fetch(store, keep(store, DATA)) == DATA
+    with pytest.raises(StoreError, match="could not give back"):
+        fetch(store, reference_of(b"other"))
+
+
+def test_the_adapter_serves_an_object_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a server that speaks S3, started for this test."""
+    adapter = _adapter()
+    pytest.importorskip("s3fs", reason="the extra s3 is not installed")
+    server = pytest.importorskip("moto.server", reason="the extra s3 is not installed").ThreadedMotoServer(port=0)
+    for name, value in {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(name, value)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        options = {"client_kwargs": {"endpoint_url": f"http://{host}:{port}"}}
+        store = adapter("s3://bucket/objects", **options)
+        store.files.mkdir("bucket")
+        reference = keep(store, DATA)
+
+        assert fetch(store, reference) == DATA
+        store.files.pipe_file(f"bucket/objects/{reference}", b"other bytes")
+        store.files.invalidate_cache()
+        with pytest.raises(StoreError, match="damaged"):
+            fetch(store, reference)
+    finally:
+        server.stop()
