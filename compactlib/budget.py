@@ -42,7 +42,7 @@ from .options import Admission, Clearing
 from .protocol.profiles import profile_named
 from .tokens import counter_for, estimate
 
-__all__ = ["SMALLEST_SUMMARY_TOKENS", "Policy", "Sizes", "sizes"]
+__all__ = ["SMALLEST_SUMMARY_TOKENS", "Policy", "Sizes", "due", "sizes"]
 
 SMALLEST_SUMMARY_TOKENS: Final = 256
 """Room that any summary needs; what is left without it cannot be reduced further."""
@@ -52,6 +52,12 @@ def _positive(policy: Policy, attribute: Any, value: Any) -> None:
     del policy
     if value is not None and (value.__class__ is not int or value < 1):
         raise PolicyError(attribute.name, f"a whole number above zero, not {value!r}")
+
+
+def _percent(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if value is not None and (value.__class__ is not int or not 1 <= value <= 100):
+        raise PolicyError(attribute.name, f"1 to 100, not {value!r}")
 
 
 def _reserve(policy: Policy, attribute: Any, value: Any) -> None:
@@ -111,7 +117,12 @@ class Policy:
         window_tokens: the model's window.
         reserve_tokens: room kept for the answer; a quarter of the window, at
             most 32,000, if not given.
-        trigger_tokens: whole-request size above which compaction starts.
+        trigger_tokens: size above which compaction starts; three quarters of
+            the budget if not given.
+        trigger_percent: the same as a share, of what `trigger_of` says.
+        trigger_of: what the trigger is a share or a number of: ``budget``,
+            ``window`` (as rules of 80 per cent count), or ``history``, the
+            messages alone.
         target_tokens: whole-request size it aims for; an upper bound, not a
             size to fill.
         tail_tokens: largest size of the part kept verbatim.
@@ -146,6 +157,8 @@ class Policy:
     window_tokens: int = field(validator=_positive)
     reserve_tokens: int | None = field(default=None, validator=_reserve)
     trigger_tokens: int | None = field(default=None, validator=_positive)
+    trigger_percent: int | None = field(default=None, validator=_percent)
+    trigger_of: Literal["budget", "window", "history"] = field(default="budget", validator=_one_of("budget", "window", "history"))
     target_tokens: int | None = field(default=None, validator=_positive)
     tail_tokens: int | None = field(default=None, validator=_positive)
     step_cuts: Literal["when-needed", "never"] = field(default="when-needed", validator=_one_of("when-needed", "never"))
@@ -204,6 +217,12 @@ class Policy:
         return cls(**chosen)
 
     def __attrs_post_init__(self) -> None:
+        if self.trigger_tokens is not None and self.trigger_percent is not None:
+            raise PolicyError("trigger_percent", "given beside trigger_tokens, which says the same in another way")
+        if self.trigger_of == "history" and self.trigger_tokens is None:
+            raise PolicyError("trigger_of", "the history has no size of its own to be a share of", hint="pass trigger_tokens=...")
+        if self.trigger_of == "window" and self.trigger_tokens is not None:
+            raise PolicyError("trigger_of", "a number of tokens is a number of tokens; 'window' is for trigger_percent")
         known = sizes(self, overhead_tokens=0)
         if self.trigger_tokens is not None and self.trigger_tokens >= known.budget:
             raise PolicyError("trigger_tokens", f"below the budget of {known.budget}, not {self.trigger_tokens}")
@@ -219,7 +238,10 @@ class Sizes:
     What follows from a policy for one conversation, in tokens.
 
     Attributes:
-        window, reserve, budget, trigger: as in `Policy`; ``budget = window - reserve``.
+        window, reserve, budget: as in `Policy`; ``budget = window - reserve``.
+        trigger: whole-request size above which compaction starts; it leaves
+            room for one summary below the budget.
+        clearing: whole-request size above which old outputs are cleared.
         overhead: system prompt and tool schemas.
         target: largest size of the whole request after compaction.
         room: what the target leaves for messages.
@@ -234,6 +256,7 @@ class Sizes:
     reserve: int
     budget: int
     trigger: int
+    clearing: int
     overhead: int
     target: int
     room: int
@@ -269,7 +292,7 @@ def sizes(policy: Policy, *, overhead_tokens: int, needed_tokens: int = 0) -> Si
     window = policy.window_tokens
     reserve = min(32_000, window // 4) if policy.reserve_tokens is None else policy.reserve_tokens
     budget = window - reserve
-    trigger = budget * 3 // 4 if policy.trigger_tokens is None else policy.trigger_tokens
+    trigger = _trigger(policy, window, budget, overhead_tokens)
     below = max(trigger - overhead_tokens, 0)
     room = below * 3 // 5
     if policy.target_tokens is not None:
@@ -283,6 +306,7 @@ def sizes(policy: Policy, *, overhead_tokens: int, needed_tokens: int = 0) -> Si
         reserve=reserve,
         budget=budget,
         trigger=trigger,
+        clearing=budget // 2 if policy.clearing.trigger_tokens is None else policy.clearing.trigger_tokens,
         overhead=overhead_tokens,
         target=overhead_tokens + room,
         room=room,
@@ -291,3 +315,27 @@ def sizes(policy: Policy, *, overhead_tokens: int, needed_tokens: int = 0) -> Si
         tail=min(wish, left),
         min_gain=budget // 20,
     )
+
+
+def _trigger(policy: Policy, window: int, budget: int, overhead_tokens: int) -> int:
+    """The whole-request size above which compaction starts; a summary still fits between it and the budget."""
+    if policy.trigger_tokens is not None:
+        wish = policy.trigger_tokens + (overhead_tokens if policy.trigger_of == "history" else 0)
+    else:
+        percent = 75 if policy.trigger_percent is None else policy.trigger_percent
+        wish = (window if policy.trigger_of == "window" else budget) * percent // 100
+    return min(wish, budget - 1 if policy.trigger_tokens is not None else budget - min(budget // 8, 16_000))
+
+
+def due(policy: Policy, *, tokens: int, overhead_tokens: int) -> bool:
+    """
+    Whether a request of *tokens*, overhead included, is to be compacted before it is sent.
+
+    Costs the same for every conversation: whoever keeps a running total
+    (`tokens.Tally`) can ask before each request.
+
+    >>> policy = Policy(window_tokens=100_000, reserve_tokens=20_000, trigger_percent=80, trigger_of="window")
+    >>> due(policy, tokens=70_000, overhead_tokens=5_000), due(policy, tokens=71_000, overhead_tokens=5_000)
+    (False, True)
+    """
+    return tokens > sizes(policy, overhead_tokens=overhead_tokens).trigger

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactlib as cl
-from compactlib.budget import Policy, sizes
+from compactlib.budget import Policy, due, sizes
+from compactlib.errors import PolicyError
+from compactlib.options import Clearing
 
 from . import tables
 
@@ -139,3 +141,65 @@ def test_every_size_given_has_its_effect(settings: dict[str, Any], field: str, e
 def test_the_tables_of_the_specification_are_what_the_code_says(name: str) -> None:
     """Run ``python -m tests.tables`` after a change of the formulas, and say why in the log of changes."""
     assert tables.place(name)[1] == tables.TABLES[name][1]()
+
+
+FORMS: list[dict[str, Any]] = [
+    {"trigger_percent": 80},
+    {"trigger_percent": 80, "trigger_of": "window"},
+    {"trigger_percent": 100, "trigger_of": "window"},
+    {"trigger_percent": 100},
+    {"trigger_tokens": 2_000, "trigger_of": "history"},
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_trigger_keeps_the_chain(form: dict[str, Any]) -> None:
+    """Whatever the window and the overhead, it is clamped below the budget, and above the target."""
+    for window in range(4_000, 2_000_000, 9_973):
+        policy = Policy(window_tokens=window, **form)
+        for overhead in (0, window // 50, window // 10, window // 5):
+            found = sizes(policy, overhead_tokens=overhead)
+            if not found.overhead_fits:
+                continue
+            assert overhead + found.summary + found.extras + found.tail <= found.target < found.trigger < found.budget
+
+
+def test_a_trigger_is_a_share_of_what_it_says() -> None:
+    def trigger(**form: Any) -> int:
+        return sizes(Policy(window_tokens=100_000, reserve_tokens=20_000, **form), overhead_tokens=3_000).trigger
+
+    assert trigger() == 60_000
+    assert trigger(trigger_percent=50) == 40_000
+    assert trigger(trigger_percent=50, trigger_of="window") == 50_000
+    assert trigger(trigger_tokens=30_000) == 30_000
+    assert trigger(trigger_tokens=30_000, trigger_of="history") == 33_000
+    assert trigger(trigger_percent=80, trigger_of="window") == 70_000, "clamped: the summary needs its room"
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"trigger_percent": 0}, "trigger_percent"),
+        ({"trigger_percent": 101}, "trigger_percent"),
+        ({"trigger_percent": 50, "trigger_tokens": 4_000}, "trigger_percent"),
+        ({"trigger_of": "history"}, "trigger_of"),
+        ({"trigger_of": "window", "trigger_tokens": 4_000}, "trigger_of"),
+        ({"trigger_of": "day"}, "trigger_of"),
+    ],
+)
+def test_a_trigger_without_sense_is_refused(fields: dict[str, Any], name: str) -> None:
+    with pytest.raises(PolicyError, match=f"^{name}: "):
+        Policy(window_tokens=32_000, **fields)
+
+
+def test_due_is_above_the_trigger_and_not_at_it() -> None:
+    policy = Policy(window_tokens=100_000)
+    limit = sizes(policy, overhead_tokens=500).trigger
+
+    assert not due(policy, tokens=limit, overhead_tokens=500)
+    assert due(policy, tokens=limit + 1, overhead_tokens=500)
+
+
+def test_clearing_starts_at_half_the_budget() -> None:
+    assert sizes(Policy(window_tokens=100_000), overhead_tokens=0).clearing == 37_500
+    assert sizes(Policy(window_tokens=100_000, clearing=Clearing(trigger_tokens=9)), overhead_tokens=0).clearing == 9
