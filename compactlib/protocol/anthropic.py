@@ -80,6 +80,7 @@ class AnthropicReader(Reader):
         self._pair_faults = 0
         self._waits = False  # whether something waits for the next message
         self._empty = -1  # an assistant message without content
+        self._looked: tuple[Message | None, bool] = None, False  # whether that message holds media
 
     def read(self, messages: Iterable[Message]) -> None:
         """Read the next messages.  The one hot loop: what is common is judged here, what is odd where it is named."""
@@ -293,7 +294,9 @@ class AnthropicReader(Reader):
             return False
         if not self.machine.waiting or len(text) > _MARKER_CHARS or text.strip().lower() not in MEDIA_MARKERS:
             return True
-        return not any(isinstance(block, Media) for block in message.blocks)
+        if self._looked[0] is not message:  # once for a message, however many of its texts are markers
+            self._looked = message, any(isinstance(block, Media) for block in message.blocks)
+        return not self._looked[1]
 
     # -- calls and results -----------------------------------------------------------------------------------------
 
