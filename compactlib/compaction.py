@@ -39,24 +39,26 @@ What is not here
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from attrs import asdict, evolve
 
 from .budget import Policy, sizes
 from .errors import PolicyError
-from .model import Conversation, Json, Origin, Text
+from .model import Call, Conversation, Json, Message, Origin, Result, Text
 from .outcomes import REASONS, AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
 from .persons import person_words, says
 from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, plan
 from .protocol.rules import RULES
 from .protocol.validator import check
 from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge
+from .summaries.facts import find_anchors, missing, write_appendix
 from .summaries.head import Layout, user_message, write_summary
 from .summaries.provenance import said_by_persons
 from .summaries.rendering import SummaryRequest, again, continued, render_request
-from .summaries.schema import SCHEMA_VERSION, SCHEMAS, Schema, Sections, render_sections
+from .summaries.schema import SCHEMA_VERSION, SCHEMAS, Schema, Sections, parse_sections, render_sections
+from .summaries.transcript import argument_text
 from .text import segmenter
 from .tokens import Memo
 from .truncation import truncate
@@ -70,8 +72,12 @@ Common rules that name one fault by what stands around it.
 
 A result that came late, twice or out of order is a stray when its call went.
 """
+_COUNTED: Final = "M-COUNT-01"
+"""The same where results are counted: one too many."""
 _LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
 """Limits of a whole request: too much before and less of it afterwards is one fault, wherever it is noticed."""
+_MORE: Final = "- and more: "  # begins the line that counts the facts for which there was no room
+_LEFT_OUT: Final = "facts were left out; the messages that were replaced hold them"
 _LEAST_CONTEXT_CHARS: Final = 240  # a shorter excerpt is hardly more than its marker
 _LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
 
@@ -144,6 +150,16 @@ class _Engine:
         self.before_tokens = 0
         self.plan: Plan | None = None
         self.asked: list[dict[str, Json]] = []
+        self._kept: list[str] | None = None
+
+    def kept_texts(self, plan: Plan) -> list[str]:
+        """What stays in the conversation besides the summary; read once."""
+        if self._kept is None:
+            tail = self.conversation.messages[plan.choice.position :]
+            head = (*plan.preamble, *plan.pins, *plan.reminders, *plan.prompt)
+            self._kept = [block.text for block in plan.earlier if isinstance(block, Text)]
+            self._kept += [text for message in (*head, *tail) for text in _texts(message)]
+        return self._kept
 
     def report(self, outcome: str, reason: str, after_tokens: int, **more: Json) -> dict[str, Json]:
         """The account of this run; its keys are always the same."""
@@ -285,6 +301,7 @@ def _judge(engine: _Engine, plan: Plan, request: SummaryRequest, reply: Reply, c
         previous=running,
         replaced_has_prompt=any(said_by_persons(request.messages)),
         human_texts=plan.persons,
+        kept_texts=engine.kept_texts(plan),
     )
 
 
@@ -293,7 +310,7 @@ def _judge(engine: _Engine, plan: Plan, request: SummaryRequest, reply: Reply, c
 
 def _finish(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) -> Outcome:
     conversation, memo = engine.conversation, engine.memo
-    body = accepted.body
+    body, anchors = _with_anchors(engine, plan, accepted, least_gain)
     made = _assemble(conversation, plan, body)
     after = memo.request(made)
     if engine.before_tokens - after < least_gain:
@@ -317,6 +334,11 @@ def _finish(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) ->
             "moved": accepted.moved,
             "reopened": accepted.reopened,
             "escaped": accepted.escaped,
+            "unverified": accepted.unverified,
+            "contradicted": accepted.contradicted,
+            "unseen": accepted.unseen,
+            "unrun": accepted.unrun,
+            "anchors": anchors,
             "replaced_messages": len(plan.replaced),
             "had_previous": bool(plan.previous),
         },
@@ -345,6 +367,41 @@ def _finish(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) ->
         fits=after <= plan.sizes.budget,
         before=conversation,
     )
+
+
+def _with_anchors(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) -> tuple[str, dict[str, int]]:
+    """
+    The summary with the section of facts that stand nowhere else in the output (law L21), and how many there are.
+
+    The section gives way where the result would not be smaller with it.
+    """
+    memo = engine.memo
+    found = find_anchors(plan.replaced)
+    absent = missing(found, [accepted.body, *engine.kept_texts(plan)])
+    before = parse_sections(plan.previous, accepted.sections.schema)
+    carried = [item for item in before.items("verbatim") if not item.startswith(_MORE)]
+    bare = _assemble(engine.conversation, plan, accepted.body)
+    spare = engine.before_tokens - memo.request(bare) - least_gain
+    room = plan.sizes.summary - memo.counter(write_summary(accepted.body, _layout(plan)))
+    frame = memo.counter(f"\n## Kept verbatim\n- {_MORE}{len(absent)} {_LEFT_OUT}\n") + 1
+    limit = min(plan.sizes.summary // 4, spare, room) - frame
+    made = write_appendix(absent, limit_tokens=limit, counter=memo.counter, carried=carried)
+    items = list(made.items)
+    if made.left and limit > 0:
+        items.append(f"{_MORE}{len(made.left)} {_LEFT_OUT}")
+    counts = {"found": len(found), "in_output": len(found) - len(absent), "written": made.written, "left": len(made.left)}
+    if not items:
+        return accepted.body, counts
+    return render_sections(accepted.sections.with_items("verbatim", items)), counts
+
+
+def _texts(message: Message) -> Iterator[str]:
+    """The words in a message: texts, what tools said, arguments."""
+    for block in message.blocks:
+        if isinstance(block, Text | Result):
+            yield block.text
+        elif isinstance(block, Call):
+            yield argument_text(block)
 
 
 def _layout(plan: Plan) -> Layout:
@@ -407,7 +464,7 @@ def _new_violations(before: Conversation, after: Conversation, plan: Plan) -> li
 def _fault(rule: str) -> str:
     """What is wrong where *rule* is broken, under one name for the rules that name one fault."""
     known = RULES.get(rule)
-    return "misplaced" if known is not None and known.core in _MISPLACED else rule
+    return "misplaced" if rule == _COUNTED or (known is not None and known.core in _MISPLACED) else rule
 
 
 def _dropped(before: Conversation, after: Conversation, cut: int, memo: Memo) -> tuple[Dropped, ...]:

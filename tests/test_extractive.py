@@ -71,7 +71,7 @@ def test_a_whole_session_is_summarised() -> None:
     """Every section says what the conversation bears out, in its own words."""
     found = summary(TALK)
 
-    assert {section.key: found.items(section.key) for section in FULL.sections} == {
+    assert {section.key: found.items(section.key) for section in FULL.sections if not section.is_ours} == {
         "goal": (
             "First prompt:\n> " + TALK[0].text.replace("\n", "\n> "),
             "- Latest prompt: Не трогай старые миграции.",
@@ -97,7 +97,9 @@ def test_a_section_without_evidence_says_so() -> None:
     """All headings are there."""
     text = extractive(ask([human("hello there"), model("hi")]))
 
-    assert [f"## {section.heading}" for section in FULL.sections] == [line for line in text.split("\n") if line.startswith("#")]
+    assert [f"## {section.heading}" for section in FULL.sections if not section.is_ours] == [
+        line for line in text.split("\n") if line.startswith("#")
+    ]
     assert text.count("(none)") == 9
 
 
@@ -169,7 +171,7 @@ def test_an_update_keeps_what_holds() -> None:
 
     found = summary(messages, previous=before)
 
-    assert {section.key: found.items(section.key) for section in FULL.sections} == {
+    assert {section.key: found.items(section.key) for section in FULL.sections if not section.is_ours} == {
         "goal": ("First prompt:\n> the very first", "- Latest prompt: Now build everything"),
         "orders": ("- never use redis", "- Now build everything"),
         "done": ("- the parser was fixed", "- ran Bash (make all); it ended with: built 12 targets"),

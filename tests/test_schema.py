@@ -51,7 +51,7 @@ def test_every_schema_has_a_place_for_what_is_moved(schema: Schema) -> None:
 
 
 def test_the_full_schema_has_the_sections_of_the_design_in_order() -> None:
-    """Goal, orders, progress in three, decisions, rejected, facts, questions, next step, critical context."""
+    """Goal, orders, progress in three, decisions, rejected, facts, questions, next step, critical context, and ours."""
     assert [section.key for section in FULL.sections] == [
         "goal",
         "orders",
@@ -64,6 +64,7 @@ def test_the_full_schema_has_the_sections_of_the_design_in_order() -> None:
         "questions",
         "next",
         "critical",
+        "verbatim",
     ]
 
 

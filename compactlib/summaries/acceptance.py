@@ -18,6 +18,8 @@ Rules it obeys
     Law L20: an item that was done and comes back as unfinished, though
     nothing that is replaced speaks of it, goes back to *done*, flagged.
 
+    Law L22: what nothing bears out is flagged (`grounding`).
+
 How it works
     Cheap checks come first, and the length is checked before anything that
     depends on it, so a reply of any size costs linear time.  A reply that has
@@ -26,8 +28,8 @@ How it works
     name the fault but cannot cause a rejection.
 
 What is not here
-    Who said what (`provenance`), whether claims are borne out and anchors survived (`facts`), whether the
-    output became smaller (`compaction`), and the header line (`head`).
+    Who said what (`provenance`), whether claims are borne out (`grounding`)
+    and anchors survived (`facts`), whether the output became smaller (`compaction`), and the header line (`head`).
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ from attrs import frozen
 
 from ..model import Message, Result, Text
 from ..tokens import Counter
+from .grounding import evidence_of, ground, hidden_in
 from .prompts import OPENING
 from .provenance import core, folded, said_by_persons, visible, with_first_prompt, with_proven_words
 from .rendering import SummaryRequest
@@ -147,6 +150,9 @@ class Accepted:
         reopened: finished items that came back as unfinished and were put back.
         escaped: headings, markers, references and control characters escaped.
         removed: lists of changed files taken out (law L23).
+        unverified, contradicted, unseen, unrun: flags set for claims that
+            nothing bears out, for false absences, for absences nobody could
+            see, and for methods that were never used (law L22).
     """
 
     body: str
@@ -156,6 +162,10 @@ class Accepted:
     reopened: int = 0
     escaped: int = 0
     removed: int = 0
+    unverified: int = 0
+    contradicted: int = 0
+    unseen: int = 0
+    unrun: int = 0
 
 
 def failed(error: Exception) -> Rejected:
@@ -183,6 +193,7 @@ def judge(
     previous: str = "",
     replaced_has_prompt: bool = False,
     human_texts: Sequence[str] = (),
+    kept_texts: Sequence[str] = (),
     issued: Collection[str] = (),
 ) -> Accepted | Rejected:
     """
@@ -201,6 +212,7 @@ def judge(
         human_texts: what persons wrote besides the messages of the request,
             in order: kept prompts, and for a later part the earlier ones.
             If there is no previous summary, the first of all is the first prompt.
+        kept_texts: what stays in the conversation, which bears claims out.
         issued: references that this session's markers carry; others are escaped.
 
     Returns:
@@ -215,9 +227,10 @@ def judge(
     refused = _by_its_sections(text, sections, request)
     if refused is not None:
         return refused
-    before = parse_sections(previous, schema)
+    sections = sections.without("verbatim")
+    before = parse_sections(previous, schema).without("verbatim")
     plain = render_sections(sections)
-    if previous and replaced_has_prompt and previous.strip() in (plain, answer.text.strip()):
+    if previous and replaced_has_prompt and plain == render_sections(before):
         return Rejected(Code.SAME, "the previous summary came back unchanged although a prompt or an anchor is replaced")
     sections, moved = with_proven_words(sections, before, request.messages, human_texts)
     first = next(chain(human_texts, said_by_persons(request.messages)), "")
@@ -225,11 +238,26 @@ def judge(
         sections, before, first, ceiling_tokens, counter, harmless=lambda piece: _harmless(piece, issued)[0]
     )
     sections, reopened = _with_done_kept(sections, before, request)
-    body = render_sections(sections)
-    tokens = counter(body)
+    evidence = evidence_of(
+        request.messages, kept_texts, previous, said=human_texts, first=request.first, hidden_chars=hidden_in(request.text)
+    )
+    flagged = ground(render_sections(sections), evidence)
+    tokens = counter(flagged.text)
     if tokens > ceiling_tokens:
         return _too_long(tokens, ceiling_tokens)
-    return Accepted(body, sections, tokens, moved, reopened, escaped + sections.escaped, sections.removed)
+    return Accepted(
+        flagged.text,
+        parse_sections(flagged.text, schema),
+        tokens,
+        moved,
+        reopened,
+        escaped + sections.escaped,
+        sections.removed,
+        flagged.unverified,
+        flagged.contradicted,
+        flagged.unseen,
+        flagged.unrun,
+    )
 
 
 # --- What makes a reply no summary -----------------------------------------------------------------------------------

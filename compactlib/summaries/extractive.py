@@ -344,6 +344,8 @@ def _carry_on(evidence: _Evidence, before: Sections) -> None:
     carried: list[_Finding] = []
     for section in before.schema.sections:
         key = section.key
+        if section.is_ours:
+            continue
         if (key == "next" and "next" in fresh) or (key == "questions" and evidence.prompts):
             continue
         for number, item in enumerate(before.items(key)):
@@ -379,8 +381,9 @@ def _key(item: str) -> str:
 
 def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, before: Sections, counter: Counter) -> str:
     room = request.max_tokens
-    keys = [section.key for section in schema.sections]
-    headings = {section.key: f"## {section.heading}" for section in schema.sections}
+    asked = [section for section in schema.sections if not section.is_ours]
+    keys = [section.key for section in asked]
+    headings = {section.key: f"## {section.heading}" for section in asked}
     frame = {key: counter(f"{heading}\n{EMPTY}\n\n") for key, heading in headings.items()}
     # A section without evidence says so, where the room is not needed for those with evidence.
     shown = set(keys) if sum(frame.values()) <= room // 3 else set(schema.required)
@@ -390,7 +393,8 @@ def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, before:
         taken["goal"].append(finding)
         room -= counter(finding.text + "\n")
     used: Tally[str] = Tally()
-    waiting = sorted(evidence.findings, key=lambda finding: (finding.rank, -finding.order))
+    telling = [finding for finding in evidence.findings if not says_nothing(finding.text)]  # someone may plan "none"
+    waiting = sorted(telling, key=lambda finding: (finding.rank, -finding.order))
     for share in (room // 3, room):
         late: list[_Finding] = []
         for finding in waiting:

@@ -46,12 +46,15 @@ from ..model import Call, Message, Origin, Result, Text
 from .facts import Kind, Tokens, kind_of
 from .transcript import argument_text, stated_origins
 
-__all__ = ["UNVERIFIED", "Evidence", "Grounded", "evidence_of", "ground"]
+__all__ = ["UNVERIFIED", "Evidence", "Grounded", "evidence_of", "ground", "hidden_in"]
 
 UNVERIFIED: Final = "[unverified]"
 """Stands behind a claim that nothing bears out."""
 
 _FLAG: Final = re.compile(r" ?\[(?:unverified|contradicted: [^\]\n]{1,120}|not verified: [^\]\n]{1,80})\]")
+_FORM: Final = re.compile(r"\[\\?(?:compactlib|truncated|cleared|collapsed|snipped|stored) [^\]\n]{1,400}\]|ref=\\?[0-9a-f]{64}")
+"""Markers and references, ours or escaped: they are no claims."""
+
 _CLAIMS: Final = frozenset({Kind.PATH, Kind.URL, Kind.IDENTIFIER, Kind.HASH, Kind.VERSION, Kind.SYMBOL, Kind.NUMBER, Kind.DATE})
 _AROUND: Final = " \t\"'`()[]{}<>,;:!?.…«»„“”‘’*|"
 _SEARCHED: Final = 200  # claims that are searched for letter by letter
@@ -99,7 +102,13 @@ class Grounded:
 
 
 def evidence_of(
-    replaced: Sequence[Message], kept: Iterable[str], previous: str, *, first: int = 0, hidden_chars: int = 0
+    replaced: Sequence[Message],
+    kept: Iterable[str],
+    previous: str,
+    *,
+    said: Iterable[str] = (),
+    first: int = 0,
+    hidden_chars: int = 0,
 ) -> Evidence:
     """
     The evidence for a summary of *replaced*.
@@ -108,11 +117,12 @@ def evidence_of(
         replaced: the messages, each with its origins stated.
         kept: texts that stay: the prompt, pins, the tail.
         previous: the body of the previous summary; only its unflagged claims count.
+        said: what persons said besides.
         first: index of the first of *replaced*.
         hidden_chars: how much of their output the summariser was not shown.
     """
     texts: list[tuple[str, str]] = []
-    prompts: list[str] = []
+    prompts: list[str] = list(said)
     calls: set[str] = set()
     for place, message in enumerate(replaced, first):
         for block, origin in zip(message.blocks, stated_origins(message), strict=True):
@@ -126,9 +136,23 @@ def evidence_of(
                 texts.append(("", argument_text(block)))
                 calls.update(_run_by(block))
     unflagged = _unflagged(previous)
-    texts += [("", text) for text in (*kept, unflagged)]
+    texts += [("", text) for text in (*kept, *prompts, unflagged)]
     calls.update(word.lower() for word in _command_words(unflagged))
     return Evidence(tuple(texts), tuple(prompts), frozenset(calls), hidden_chars)
+
+
+_SHOWN: Final = re.compile(r"(?m)^--- [^\n]*: ([0-9,]{1,20}) of ([0-9,]{1,20}) characters shown$")
+
+
+def hidden_in(text: str) -> int:
+    """
+    How many characters of the conversation the *text* of a request leaves out; its own lines say so.
+
+    >>> hidden_in('--- message 4 · tool "bash" answers: 2,000 of 31,000 characters shown\\n> ok')
+    29000
+    """
+    counts = [(int(shown.replace(",", "")), int(whole.replace(",", ""))) for shown, whole in _SHOWN.findall(text)]
+    return sum(whole - shown for shown, whole in counts)
 
 
 def _run_by(call: Call) -> Iterator[str]:
@@ -230,7 +254,10 @@ class _Judge:
     # -- what is claimed -------------------------------------------------------------------------------------------
 
     def _names(self, text: str) -> Iterator[tuple[int, str]]:
+        ours = [found.span() for found in _FORM.finditer(text)]
         for found in re.finditer(r"\S+", text):
+            if any(start <= found.start() < stop for start, stop in ours):
+                continue
             token = found[0]
             bare = token.strip(_AROUND)
             kind = kind_of(bare)

@@ -324,8 +324,9 @@ def _split(whole: Message, text: str, start: int, head: Head) -> list[Message]:
     """The messages of which *whole* was made, whose *text* they are, joined."""
     layout = head.layout
     lengths = layout.joined_chars if len(layout.joined_chars) == layout.pins + layout.earlier + layout.reminders else ()
-    first = start - sum(lengths[: layout.pins]) - len(_BETWEEN) * layout.pins
-    pins = _cut(text, first, lengths[: layout.pins])
+    pinned = lengths[: layout.pins]
+    first = start - sum(pinned) - len(_BETWEEN) * len(pinned)
+    pins = _cut(text, first, pinned)
     after = _cut(text, head.stop + len(_BETWEEN), lengths[layout.pins :])
     if pins is None or after is None:  # somebody changed what stands around the summary: it is words, as any others
         first, pins, after = start, [], []

@@ -164,7 +164,7 @@ def instructions(
             language=PARAGRAPHS["language"].format(language=language) if language else PARAGRAPHS["language-same"],
             max_tokens=max_tokens,
             max_words=max(max_tokens * 3 // 5, 1),
-            sections="\n".join(f"## {section.heading}\n[{section.hint}]" for section in schema.sections),
+            sections="\n".join(f"## {section.heading}\n[{section.hint}]" for section in schema.sections if not section.is_ours),
         )
     )
     return "\n\n".join(chosen)

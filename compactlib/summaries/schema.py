@@ -51,7 +51,7 @@ __all__ = [
     "split_items",
 ]
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """Changes when a section is added, dropped, renamed or moved; it stands in every record."""
 
 EMPTY: Final = "(none)"
@@ -74,12 +74,14 @@ class Section:
         heading: its title as written, without the ``##``.
         hint: what belongs in it, said to the summariser.
         aliases: other spellings that are read as this title.
+        is_ours: whether the library writes it, and no summariser is asked for it.
     """
 
     key: str
     heading: str
     hint: str
     aliases: tuple[str, ...] = ()
+    is_ours: bool = False
 
 
 @frozen
@@ -148,6 +150,11 @@ class Sections:
         bodies = (*self.bodies[:index], "\n".join(items), *self.bodies[index + 1 :])
         return evolve(self, bodies=bodies)
 
+    def without(self, key: str) -> Sections:
+        """These sections with the heading *key* not there."""
+        index = self.schema.find(key)
+        return self if index is None else evolve(self, bodies=(*self.bodies[:index], None, *self.bodies[index + 1 :]))
+
     @property
     def missing(self) -> tuple[str, ...]:
         """The headings that the schema requires and that are not there."""
@@ -199,16 +206,23 @@ _CRITICAL: Final = Section(
     "whatever else the work cannot go on without: decisive output lines, values found, the state things were left in",
 )
 
+_VERBATIM: Final = Section(
+    "verbatim",
+    "Kept verbatim",
+    "facts that stand nowhere else, each with its clause (law L21)",
+    is_ours=True,
+)
+
 SCHEMAS: Final[dict[str, Schema]] = {
     schema.name: schema
     for schema in (
         Schema(
             "full",
-            (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _NEXT, _CRITICAL),
+            (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _NEXT, _CRITICAL, _VERBATIM),
         ),
-        Schema("structured", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _FACTS, _NEXT, _CRITICAL)),
-        Schema("anchored", (_GOAL, _ORDERS, _DONE, _DECISIONS, _FACTS, _NEXT, _CRITICAL)),
-        Schema("brief", (_GOAL, _ORDERS, _DONE, _NEXT, _CRITICAL)),
+        Schema("structured", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _FACTS, _NEXT, _CRITICAL, _VERBATIM)),
+        Schema("anchored", (_GOAL, _ORDERS, _DONE, _DECISIONS, _FACTS, _NEXT, _CRITICAL, _VERBATIM)),
+        Schema("brief", (_GOAL, _ORDERS, _DONE, _NEXT, _CRITICAL, _VERBATIM)),
     )
 }
 """
@@ -217,7 +231,8 @@ Every schema by its name.
 ``full`` has all sections.  ``structured`` is what most agents ask for.
 ``anchored`` leaves the flow of the work out and keeps what can be checked.
 ``brief`` is for small windows.  All have *critical context*, because that is
-where a misplaced item is moved to (law L25).
+where a misplaced item is moved to (law L25), and *kept verbatim*, which the
+library writes and no summariser is asked for (law L21).
 """
 
 
