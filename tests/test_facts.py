@@ -147,9 +147,9 @@ def test_an_anchor_is_a_slice_of_what_was_said_and_so_is_its_clause(texts: list[
 
     for anchor in anchors:
         assert anchor.text in anchor.source
-        assert anchor.text in anchor.clause
-        assert anchor.clause in anchor.source
-        assert len(anchor.clause) <= max(160, len(anchor.text))
+        assert anchor.text in anchor.clause()
+        assert anchor.clause() in anchor.source
+        assert len(anchor.clause()) <= max(160, len(anchor.text))
     assert len({anchor.text for anchor in anchors}) == len(anchors)
 
 

@@ -87,7 +87,7 @@ _RANKS: Final = {
 }
 
 _TOKEN_CHARS: Final = 200  # a longer token is no name
-_CLAUSE_CHARS: Final = 160
+_CLAUSES: Final = (160, 80, 48)  # characters of a clause: the first at which all facts fit, else the last
 _ERRORS_A_TEXT: Final = 4
 _ERROR_RANK: Final = 5  # of `signals`: verdicts, crashes, exit codes, errors
 _FRAMES: Final = 2  # lines of a stack trace that stand below its error
@@ -114,15 +114,14 @@ class Anchor:
     position: int
     source: str
 
-    @property
-    def clause(self) -> str:
+    def clause(self, limit_chars: int = _CLAUSES[0]) -> str:
         """
-        The line around it, which gives it meaning: at most 160 characters, cut where that does no harm.
+        The line around it, which gives it meaning: at most *limit_chars*, or itself; cut where that does no harm.
 
-        >>> Anchor(Kind.NUMBER, "120", 0, "a\\nserver/config.ts: timeout 120 s\\nb").clause
+        >>> Anchor(Kind.NUMBER, "120", 0, "a\\nserver/config.ts: timeout 120 s\\nb").clause()
         'server/config.ts: timeout 120 s'
         """
-        if "\n" in self.text or len(self.text) >= _CLAUSE_CHARS:
+        if "\n" in self.text or len(self.text) >= limit_chars:
             return self.text
         at = self.source.find(self.text)
         if at < 0:
@@ -130,8 +129,8 @@ class Anchor:
         start = self.source.rfind("\n", 0, at) + 1
         stop = self.source.find("\n", at)
         stop = len(self.source) if stop < 0 else stop
-        spare = _CLAUSE_CHARS - len(self.text)
-        if stop - start > _CLAUSE_CHARS:
+        spare = limit_chars - len(self.text)
+        if stop - start > limit_chars:
             start = ceiling(self.source, max(start, at - spare // 2))
             stop = floor(self.source, min(stop, at + len(self.text) + spare // 2))
         return self.source[start:stop].strip()
@@ -424,24 +423,11 @@ def write_appendix(anchors: Sequence[Anchor], *, limit_tokens: int, counter: Cou
     >>> write_appendix(facts, limit_tokens=50, counter=estimate).items
     ('- number: timeout 30 raised to 120 s',)
     """
-    items: dict[str, None] = {}
-    left: list[Anchor] = []
-    clauses: list[str] = []
-    used = 0
-    for at, anchor in enumerate(anchors):
-        clause = anchor.clause
-        if any(anchor.text in shown for shown in clauses[-_RECENT:]):
-            continue
-        item = f"- {anchor.kind.value}: {_one_line(clause)}"
-        size = counter(item) + 1
-        if used + size > limit_tokens:
-            left = list(anchors[at:])
+    for limit_chars in _CLAUSES:
+        items, left = _entries(anchors, limit_chars, limit_tokens, counter)
+        if not left:
             break
-        if item not in items:
-            used += size
-            items[item] = None
-            clauses.append(clause)
-    written = len(anchors) - len(left)
+    used = sum(counter(item) + 1 for item in items)
     if not left:
         for item in islice(carried, _CARRIED):
             size = counter(item) + 1
@@ -450,7 +436,29 @@ def write_appendix(anchors: Sequence[Anchor], *, limit_tokens: int, counter: Cou
             if item not in items:
                 used += size
                 items[item] = None
-    return Appendix(tuple(items), written, tuple(left))
+    return Appendix(tuple(items), len(anchors) - len(left), tuple(left))
+
+
+def _entries(
+    anchors: Sequence[Anchor], limit_chars: int, limit_tokens: int, counter: Counter
+) -> tuple[dict[str, None], Sequence[Anchor]]:
+    """As many entries as fit, in order, and the anchors for which there was no room."""
+    items: dict[str, None] = {}
+    clauses: list[str] = []
+    used = 0
+    for at, anchor in enumerate(anchors):
+        if any(anchor.text in shown for shown in clauses[-_RECENT:]):
+            continue
+        clause = anchor.clause(limit_chars)
+        item = f"- {anchor.kind.value}: {_one_line(clause)}"
+        size = counter(item) + 1
+        if used + size > limit_tokens:
+            return items, anchors[at:]
+        if item not in items:
+            used += size
+            items[item] = None
+            clauses.append(clause)
+    return items, ()
 
 
 def _one_line(text: str) -> str:
