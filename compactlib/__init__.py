@@ -15,16 +15,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what a type checker sees of the names below
-    from .budget import Policy, sizes
+    from .admission import Admitted, admit
+    from .budget import Policy, due, sizes
     from .converting import Converted, Loss, convert
     from .cuts import legal_cuts
     from .dialects import parse, render
     from .driving import acompact, compact
     from .errors import CompactlibError, LogError, PolicyError, StoreError, WireError
     from .model import Conversation, Message, Origin
+    from .options import Admission, Clearing, Limit
     from .outcomes import AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged
     from .protocol.repair import Repaired, repair
     from .protocol.validator import Violation, check
+    from .recalling import recall, reference, stash
+    from .store import DirectoryStore, MemoryStore, fetch
     from .summaries.acceptance import Summary
     from .summaries.rendering import SummaryRequest
     from .tokens import counter_for, estimate
@@ -36,16 +40,22 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Admission": "options",
+    "Admitted": "admission",
     "AskSummary": "outcomes",
+    "Clearing": "options",
     "Compacted": "outcomes",
-    "Converted": "converting",
+    "CompactlibError": "errors",
     "Conversation": "model",
+    "Converted": "converting",
+    "DirectoryStore": "store",
+    "Limit": "options",
+    "LogError": "errors",
+    "Loss": "converting",
+    "MemoryStore": "store",
     "Message": "model",
     "Origin": "model",
     "Outcome": "outcomes",
-    "CompactlibError": "errors",
-    "LogError": "errors",
-    "Loss": "converting",
     "Policy": "budget",
     "PolicyError": "errors",
     "Refused": "outcomes",
@@ -59,31 +69,43 @@ _HOMES = {
     "Violation": "protocol.validator",
     "WireError": "errors",
     "acompact": "driving",
+    "admit": "admission",
     "check": "protocol.validator",
     "compact": "driving",
     "convert": "converting",
     "counter_for": "tokens",
+    "due": "budget",
     "effective": "visible",
     "estimate": "tokens",
+    "fetch": "store",
     "legal_cuts": "cuts",
     "load": "transcripts",
     "parse": "dialects",
+    "recall": "recalling",
+    "reference": "recalling",
     "render": "dialects",
     "repair": "protocol.repair",
     "sizes": "budget",
+    "stash": "recalling",
     "truncate": "truncation",
     "turns": "turns",
 }
 """Each public name and the module it lives in."""
 
 __all__ = [
+    "Admission",
+    "Admitted",
     "AskSummary",
+    "Clearing",
     "Compacted",
     "CompactlibError",
     "Conversation",
     "Converted",
+    "DirectoryStore",
+    "Limit",
     "LogError",
     "Loss",
+    "MemoryStore",
     "Message",
     "Origin",
     "Outcome",
@@ -100,18 +122,24 @@ __all__ = [
     "Violation",
     "WireError",
     "acompact",
+    "admit",
     "check",
     "compact",
     "convert",
     "counter_for",
+    "due",
     "effective",
     "estimate",
+    "fetch",
     "legal_cuts",
     "load",
     "parse",
+    "recall",
+    "reference",
     "render",
     "repair",
     "sizes",
+    "stash",
     "truncate",
     "turns",
 ]

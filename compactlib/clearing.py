@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 from attrs import evolve, frozen
@@ -287,6 +287,7 @@ def clear(
     tail_tokens: int,
     least_gain_tokens: int,
     issued: Issued,
+    untouched: Collection[int] = (),
 ) -> Cleared | None:
     """
     Replace old tool output by stubs, until the request has *target_tokens* or nothing is left to clear.
@@ -302,6 +303,7 @@ def clear(
         tail_tokens: how much at the end is not touched.
         least_gain_tokens: what it has to save, unless it reaches the target.
         issued: the references given out before.
+        untouched: positions of messages that stay as they are, such as pins.
 
     Returns:
         What was done, or ``None`` where that would not be worth it.
@@ -320,6 +322,8 @@ def clear(
     def allowed(number: int) -> bool:
         answer = answers[number]
         if number >= newest or answer.position >= min(stop, seen_before) or answer.call.name in options.exclude_tools:
+            return False
+        if answer.position in untouched or answer.call_position in untouched:
             return False
         return not (answer.result.is_error or looks_failed(answer.result.text))
 

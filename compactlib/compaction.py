@@ -44,7 +44,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from attrs import asdict, evolve
 
-from .budget import Policy, sizes
+from .budget import Policy, Sizes, sizes
 from .errors import PolicyError
 from .model import Call, Conversation, Json, Message, Origin, Result, Text
 from .outcomes import REASONS, AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
@@ -64,7 +64,7 @@ from .tokens import Memo
 from .truncation import truncate
 from .turns import Kind
 
-__all__ = ["Reply", "compaction"]
+__all__ = ["Reply", "Run", "compaction"]
 
 _MISPLACED: Final = frozenset({"C2", "C4", "C5"})
 """
@@ -109,7 +109,7 @@ def compaction(
     Raises:
         PolicyError: an argument names something that is not there.
     """
-    engine = _Engine(conversation, policy, when, run)
+    engine = Run(conversation, policy, when, run)
     try:
         memo = engine.memo
         engine.before_tokens = before = memo.request(conversation)
@@ -138,7 +138,7 @@ def compaction(
         return engine.refused(f"callback:{error.field}", str(error), ())
 
 
-class _Engine:
+class Run:
     """What one run remembers for its report."""
 
     def __init__(self, conversation: Conversation, policy: Policy, when: str, run: str) -> None:
@@ -149,6 +149,7 @@ class _Engine:
         self.memo = Memo(policy.counter)
         self.before_tokens = 0
         self.plan: Plan | None = None
+        self.sizes: Sizes | None = None
         self.asked: list[dict[str, Json]] = []
         self._kept: list[str] | None = None
 
@@ -174,7 +175,7 @@ class _Engine:
             "profile": self.policy.profile or self.conversation.dialect,
             "before_tokens": self.before_tokens,
             "after_tokens": after_tokens,
-            "sizes": None if plan is None else asdict(plan.sizes),
+            "sizes": asdict(plan.sizes) if plan is not None else None if self.sizes is None else asdict(self.sizes),
             "cut": None
             if plan is None
             else {
@@ -191,6 +192,7 @@ class _Engine:
             "segmentation": segmenter(),
             "irreducible": [] if plan is None else as_json(plan.irreducible),
             "dropped": [],
+            "cleared": [],
             "summary": None,
             "head": None,
             **more,
@@ -215,7 +217,7 @@ class _Engine:
 # --- Ask -------------------------------------------------------------------------------------------------------------
 
 
-def _ask(engine: _Engine, plan: Plan, focus: str | None) -> Generator[AskSummary, Reply, Accepted | Rejected]:
+def _ask(engine: Run, plan: Plan, focus: str | None) -> Generator[AskSummary, Reply, Accepted | Rejected]:
     """Ask for the summary, part by part; one part may be asked for again when its reply was too long."""
     policy, counter = engine.policy, engine.memo.counter
     schema = SCHEMAS[policy.schema]
@@ -289,7 +291,7 @@ def _bare_headings(schema: Schema) -> str:
     return render_sections(Sections(schema, tuple("" if part.key in schema.required else None for part in schema.sections)))
 
 
-def _judge(engine: _Engine, plan: Plan, request: SummaryRequest, reply: Reply, ceiling: int, running: str) -> Accepted | Rejected:
+def _judge(engine: Run, plan: Plan, request: SummaryRequest, reply: Reply, ceiling: int, running: str) -> Accepted | Rejected:
     if isinstance(reply, SummaryFailed):
         return Rejected(Code(reply.code), reply.why)
     return judge(
@@ -308,7 +310,7 @@ def _judge(engine: _Engine, plan: Plan, request: SummaryRequest, reply: Reply, c
 # --- Assemble and verify ---------------------------------------------------------------------------------------------
 
 
-def _finish(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) -> Outcome:
+def _finish(engine: Run, plan: Plan, accepted: Accepted, least_gain: int) -> Outcome:
     conversation, memo = engine.conversation, engine.memo
     body, anchors = _with_anchors(engine, plan, accepted, least_gain)
     made = _assemble(conversation, plan, body)
@@ -369,7 +371,7 @@ def _finish(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) ->
     )
 
 
-def _with_anchors(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: int) -> tuple[str, dict[str, int]]:
+def _with_anchors(engine: Run, plan: Plan, accepted: Accepted, least_gain: int) -> tuple[str, dict[str, int]]:
     """
     The summary with the section of facts that stand nowhere else in the output (law L21), and how many there are.
 
@@ -385,14 +387,16 @@ def _with_anchors(engine: _Engine, plan: Plan, accepted: Accepted, least_gain: i
     room = plan.sizes.summary - memo.counter(write_summary(accepted.body, _layout(plan)))
     frame = memo.counter(f"\n## Kept verbatim\n- {_MORE}{len(absent)} {_LEFT_OUT}\n") + 1
     limit = min(plan.sizes.summary // 4, spare, room) - frame
-    made = write_appendix(absent, limit_tokens=limit, counter=memo.counter, carried=carried)
-    items = list(made.items)
-    if made.left and limit > 0:
-        items.append(f"{_MORE}{len(made.left)} {_LEFT_OUT}")
+    for eighths in (8, 7, 6, 4, 0):  # the parts of a text may count less than the whole
+        made = write_appendix(absent, limit_tokens=limit * eighths // 8, counter=memo.counter, carried=carried)
+        items = list(made.items)
+        if made.left and limit * eighths > 0:
+            items.append(f"{_MORE}{len(made.left)} {_LEFT_OUT}")
+        body = render_sections(accepted.sections.with_items("verbatim", items)) if items else accepted.body
+        if memo.counter(write_summary(body, _layout(plan))) <= plan.sizes.summary:
+            break
     counts = {"found": len(found), "in_output": len(found) - len(absent), "written": made.written, "left": len(made.left)}
-    if not items:
-        return accepted.body, counts
-    return render_sections(accepted.sections.with_items("verbatim", items)), counts
+    return body, counts
 
 
 def _texts(message: Message) -> Iterator[str]:

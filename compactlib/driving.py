@@ -2,7 +2,7 @@
 The two short loops around the engine: `compact` and `acompact`.
 
 What this is
-    `compaction` asks questions and is answered; these functions answer them by
+    `cascade` asks questions and is answered; these functions answer them by
     calling the caller's summariser.
 
 Rules it obeys
@@ -11,7 +11,7 @@ Rules it obeys
       a cancelled task) passes through, and nothing has been changed either.
 
 What is not here
-    Everything else: read `compaction`.
+    Everything else: read `cascade` and `compaction`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 from .budget import Policy
-from .compaction import Reply, compaction
+from .cascade import Rung, cascade
+from .compaction import Reply
+from .markers import Issued
 from .model import Conversation
 from .outcomes import Outcome, SummaryFailed
 from .planning import Pin, Reminder
+from .store import Store
 from .summaries.acceptance import Summary
 from .summaries.extractive import Extractive
 from .summaries.rendering import SummaryRequest
@@ -47,14 +50,19 @@ def compact(
     focus: str | None = None,
     pins: Sequence[Pin] = (),
     reminders: Sequence[Reminder] = (),
+    store: Store | None = None,
+    issued: Issued | None = None,
     previous: str | None = None,
+    rungs: Sequence[Rung] | None = None,
     run: str = "",
 ) -> Outcome:
     """
     Make a conversation smaller, or say why not.
 
-    Everything before a cut is replaced by one summary; everything from the cut
-    on stays as it is.  Whatever goes wrong, the outcome holds the conversation
+    With a store, old outputs of tools are cleared first, and fetched back by
+    the references in `Compacted.issued`.  If that is not enough, everything
+    before a cut is replaced by one summary; everything from the cut on stays as
+    it is.  Whatever goes wrong, the outcome holds the conversation
     that was passed in (law L6).
 
     Args:
@@ -66,8 +74,11 @@ def compact(
         focus: what the summary is to pay attention to.
         pins: messages or blocks that stay verbatim, by their place on the wire.
         reminders: texts from live state to be put after the summary.
+        store: where the bytes go that are cleared; nothing is cleared without.
+        issued: the references given out before, so that their stubs are known.
         previous: the body of the summary that is to be replaced, where the
             caller has a record of it; found in the head otherwise.
+        rungs: ``clear``, ``summarise`` or both; both if there is a store.
         run: a name for this run, for the report.
 
     Returns:
@@ -80,7 +91,19 @@ def compact(
     if inspect.iscoroutinefunction(summarise):
         raise TypeError("summarise is a coroutine function: await acompact(...) instead")
     answer: Summarise = summarise or Extractive(counter=policy.counter)
-    engine = compaction(conversation, policy, when=when, focus=focus, pins=pins, reminders=reminders, previous=previous, run=run)
+    engine = cascade(
+        conversation,
+        policy,
+        when=when,
+        focus=focus,
+        pins=pins,
+        reminders=reminders,
+        store=store,
+        issued=issued,
+        previous=previous,
+        rungs=rungs,
+        run=run,
+    )
     try:
         event = next(engine)
         while True:
@@ -116,11 +139,26 @@ async def acompact(
     focus: str | None = None,
     pins: Sequence[Pin] = (),
     reminders: Sequence[Reminder] = (),
+    store: Store | None = None,
+    issued: Issued | None = None,
     previous: str | None = None,
+    rungs: Sequence[Rung] | None = None,
     run: str = "",
 ) -> Outcome:
     """`compact` for a summariser that is awaited; see there."""
-    engine = compaction(conversation, policy, when=when, focus=focus, pins=pins, reminders=reminders, previous=previous, run=run)
+    engine = cascade(
+        conversation,
+        policy,
+        when=when,
+        focus=focus,
+        pins=pins,
+        reminders=reminders,
+        store=store,
+        issued=issued,
+        previous=previous,
+        rungs=rungs,
+        run=run,
+    )
     try:
         event = next(engine)
         while True:

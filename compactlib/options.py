@@ -29,7 +29,7 @@ __all__ = ["REPORT_TOKENS", "Admission", "Clearing", "Limit"]
 REPORT_TOKENS: Final = 2_000
 """How long the report of a sub-agent may be unless the caller says otherwise."""
 
-_REPORTERS: Final = frozenset({"Agent", "Task", "agent", "delegate", "delegate_task", "dispatch_agent", "subagent", "task"})
+_REPORTERS: Final = ("Agent", "Task", "agent", "delegate", "delegate_task", "dispatch_agent", "subagent", "task")
 
 
 def _whole(least: int) -> Callable[[Any, Any, Any], None]:
@@ -44,6 +44,11 @@ def _whole(least: int) -> Callable[[Any, Any, Any], None]:
 def _names(value: Any) -> Any:
     """A set of names; what is none is left to the validator."""
     return frozenset(value) if isinstance(value, list | tuple | set) else value
+
+
+def _in_order(value: Any) -> str:
+    """How a set of names is shown: the same in every process (law L16)."""
+    return repr(sorted(value)) if isinstance(value, frozenset) else repr(value)
 
 
 def _are_names(options: Any, attribute: Any, value: Any) -> None:
@@ -104,7 +109,7 @@ class Admission:
 
     limit: Limit = field(default=Limit(), validator=_are_limits)
     tools: Mapping[str, Limit] = field(factory=dict, validator=_are_limits)
-    report_tools: frozenset[str] = field(default=_REPORTERS, converter=_names, validator=_are_names)
+    report_tools: frozenset[str] = field(default=_REPORTERS, converter=_names, validator=_are_names, repr=_in_order)
     report_tokens: int = field(default=REPORT_TOKENS, validator=_whole(1))
     batch_tokens: int | None = field(default=None, validator=_whole(1))
 
@@ -142,5 +147,5 @@ class Clearing:
     trigger_tokens: int | None = field(default=None, validator=_whole(0))
     keep: int = field(default=3, validator=_whole(0))
     clear_at_least_tokens: int | None = field(default=None, validator=_whole(0))
-    exclude_tools: frozenset[str] = field(default=frozenset(), converter=_names, validator=_are_names)
-    clear_tool_inputs: bool | frozenset[str] = field(default=False, converter=_names, validator=_are_names)
+    exclude_tools: frozenset[str] = field(default=(), converter=_names, validator=_are_names, repr=_in_order)
+    clear_tool_inputs: bool | frozenset[str] = field(default=False, converter=_names, validator=_are_names, repr=_in_order)

@@ -39,6 +39,7 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "no-legal-cut",
         "prefix-at-provider",
         "internal-invalid",
+        "store-failed",
         "summary-failed",
         "callback",
     ),
@@ -75,12 +76,12 @@ class SummaryFailed:
 @frozen
 class Dropped:
     """
-    Messages that went.
+    What went: whole messages, or what a tool said in one.
 
     Attributes:
         start, stop: half-open range of the input's messages, as the wire numbers them.
-        rung: which rung of the ladder took them.
-        tokens: what they had cost.
+        rung: which rung of the ladder took them: ``clear`` or ``summarise``.
+        tokens: what they had cost, or by how much a message became smaller.
         ref: by which reference they can be fetched, if a store holds them.
     """
 
@@ -122,10 +123,11 @@ class Compacted:
         before_tokens, after_tokens: whole requests, overhead included.
         first_changed: the first message of the input at which the request differs.
         report: the whole account, as JSON.
-        cut: where the tail begins in the input, as the wire numbers it.
+        cut: where the tail begins in the input, as the wire numbers it; 0 where clearing was enough.
         kept_prompt: after a step cut, the input's prompt that was kept before the tail.
         dropped: what went.
-        summary: the body of the summary.
+        summary: the body of the summary, ``""`` where clearing was enough.
+        issued: the references that were given out, with the characters and newlines of what they stand for.
         irreducible: what no compaction could take away, part by part.
         over_by_tokens: how far above the target, 0 if it was met.
         fits: whether the request is within the budget.
@@ -144,6 +146,7 @@ class Compacted:
     irreducible: tuple[Part, ...]
     over_by_tokens: int
     fits: bool
+    issued: Mapping[str, tuple[int, int]] = field(factory=dict)
     before: Conversation = field(repr=False)
 
     @property

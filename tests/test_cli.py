@@ -702,3 +702,23 @@ def test_bars_are_drawn_for_a_terminal_only(body: Path, run: Run, monkeypatch: p
     assert ("█" in coloured, "\x1b[" in coloured) == (True, True)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[3" not in run("compact", body, "--window", "16k")[1]
+
+
+# -- expand ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_cleared_is_shown_again(run: Run, tmp_path: Path) -> None:
+    """By the reference that the account names, whole, in pages, by lines, and as bytes."""
+    store = tmp_path / "store"
+    status, said, _ = run("compact", "example:migration", "--window", "200k", "--store", store, "--format", "json")
+    assert status == 0
+    cleared = [part for part in json.loads(said)["report"]["dropped"] if part["rung"] == "clear"]
+    ref = max(cleared, key=lambda part: part["tokens"])["ref"]
+    whole = (store / "objects" / ref[:2] / ref[2:]).read_bytes().decode()
+
+    status, said, _ = run("expand", f"ref={ref}", "--store", store, "--lines", "2-3")
+    assert status == 0
+    assert said.splitlines()[1:3] == whole.split("\n")[1:3]
+    assert json.loads(run("expand", ref, "--store", store, "--format", "json")[1])["chars"] == len(whole)
+    assert run("expand", ref, "--store", store, "--lines", "900000-900001")[0] == 1
+    assert [run("expand", odd, "--store", store)[0] for odd in ("0" * 64, "nothing")] == [2, 2]

@@ -29,6 +29,7 @@ from .check import check
 from .compact import compact
 from .convert import convert
 from .cuts import cuts
+from .expand import expand
 from .repair import repair
 from .rules import rules
 from .stats import stats
@@ -51,7 +52,7 @@ def group() -> None:
     """
 
 
-for _command in (check, repair, convert, compact, cuts, stats, truncate, rules, vendor):
+for _command in (check, repair, convert, compact, expand, cuts, stats, truncate, rules, vendor):
     group.add_command(_command)
 
 

@@ -24,6 +24,7 @@ from ..driving import compact as run_compaction
 from ..model import Json, Origin
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
 from ..protocol.profiles import PROFILES
+from ..store import DirectoryStore
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
 from .describing import spelled_out
@@ -36,6 +37,7 @@ from .writing import refuse_input, write_aside
 __all__ = ["compact"]
 
 _SUMMARY_LINES: Final = 24
+_CLEARED_SHOWN: Final = 5
 _SAID: Final = {
     "below-trigger": "it is small enough already",
     "auto-off": "automatic compaction is switched off",
@@ -43,6 +45,7 @@ _SAID: Final = {
     "overhead-exceeds-threshold": "system prompt and tools alone leave no room for a conversation",
     "irreducible": "what has to stay is as large as all of it",
     "no-legal-cut": "there is no place where it may be cut",
+    "store-failed": "what was to be cleared could not be stored",
     "prefix-at-provider": "the history before it is kept by the provider",
     "internal-invalid": "the result would break a rule of the provider",
 }
@@ -54,6 +57,12 @@ _SAID: Final = {
 @window_options(required=True)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the new conversation to this file.")
 @click.option("--focus", metavar="TEXT", help="What the summary is to pay attention to.")
+@click.option(
+    "--store",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Clear old outputs first, and keep them here.",
+)
 @click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route.  [default: the dialect's own]")
 @click.option("--show", is_flag=True, help="Print the new conversation whole, as the model will see it.")
 @input_option
@@ -65,6 +74,7 @@ def compact(
     reserve: int | None,
     out: Path | None,
     focus: str | None,
+    store: Path | None,
     profile: str | None,
     show: bool,
     input_format: str | None,
@@ -74,7 +84,9 @@ def compact(
     """
     Replace the older part of FILE by a summary.
 
-    The summary is made from the text itself; no model is called. What the new
+    The summary is made from the text itself; no model is called. With --store
+    old outputs of tools are cleared first, each kept there and fetched back by
+    "expand"; if that is enough, nothing is summarised. What the new
     conversation looks like is written to --out, in the dialect of the input.
     Exit status 1 says that it was not compacted, and why.
     """
@@ -85,7 +97,8 @@ def compact(
     conversation = source.transcript.conversation
     policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family), profile=profile)
     summariser = _Metered(Extractive(counter=policy.counter), policy)
-    outcome = run_compaction(conversation, policy, summarise=summariser, when="now", focus=focus)
+    kept = None if store is None else DirectoryStore(store)
+    outcome = run_compaction(conversation, policy, summarise=summariser, when="now", focus=focus, store=kept)
     if out is not None and isinstance(outcome, Compacted):
         write_aside(out, dumps(render(outcome.conversation)))
     if output_format == "json":
@@ -97,7 +110,7 @@ def compact(
             _show_result(page, outcome, summariser)
             if show:
                 _show_whole(page, outcome)
-            else:
+            elif outcome.summary:
                 _show_summary(page, outcome.summary)
             page.line(f"written: {out}" if out is not None else "nothing was written; --out FILE writes the new conversation")
     return 0 if isinstance(outcome, Compacted) else 1
@@ -200,30 +213,64 @@ def _figures(divided: list[dict[str, int]], kind: str, window: int) -> list[Piec
 def _show_result(page: Page, outcome: Compacted, summariser: _Metered) -> None:
     """Where it was cut and why, what went, and what it cost."""
     report = outcome.report
-    kept = f"; its prompt, message {outcome.kept_prompt}, is kept" if outcome.kept_prompt is not None else ""
-    rows = [
-        ("cut", f"{report['cut']['kind']} cut at message {outcome.cut}{kept}"),
-        ("", str(report["cut"]["why"])),
-        *(("dropped", f"messages {part.start} to {part.stop - 1}, {number(part.tokens)} tokens") for part in outcome.dropped),
-        ("kept", f"{number(report['cut']['tail_tokens'])} tokens verbatim from message {outcome.cut} on"),
-    ]
-    if report["head"]["earlier_prompts"]:
-        rows.append(("", f"earlier prompts verbatim, {number(report['head']['earlier_prompts'])} tokens"))
-    stands_for = count(report["summary"]["replaced_messages"], "message")
-    before = " and the summary before it" if report["summary"]["had_previous"] else ""
-    rows.append(("summary", f"{number(report['summary']['tokens'])} tokens for {stands_for}{before}"))
-    target = number(report["sizes"]["target"])
-    if outcome.over_by_tokens:
-        fits = "it fits the budget" if outcome.fits else "it does not fit the budget"
-        rows.append(("target", f"{target} tokens, missed by {number(outcome.over_by_tokens)}; {fits}"))
-        rows.append(("", f"what has to stay: {_parts(outcome)}"))
-    else:
-        rows.append(("target", f"{target} tokens, met"))
+    rows = _cleared_rows(outcome)
+    if report["cut"] is not None:
+        rows += _summary_rows(outcome)
+    if report["sizes"] is not None:
+        rows += _target_rows(outcome)
     work = f"{number(summariser.read_tokens)} tokens read in {count(summariser.requests, 'request')}"
     rows.append(("cost", f"no model was called; extractive summariser, {work}, {number(summariser.written_tokens)} written"))
     rows.append(("cache", f"the request differs from message {outcome.first_changed} on; a cached prefix ends there"))
     page.table([((name, "bold"), said) for name, said in rows])
     page.line()
+
+
+def _cleared_rows(outcome: Compacted) -> list[tuple[str, str]]:
+    """What was cleared, the largest first."""
+    cleared = sorted((part for part in outcome.dropped if part.rung == "clear"), key=lambda part: -part.tokens)
+    rows = [
+        ("" if place else "cleared", f"message {part.start}, {number(part.tokens)} tokens, ref={part.ref}")
+        for place, part in enumerate(cleared[:_CLEARED_SHOWN])
+    ]
+    left = cleared[_CLEARED_SHOWN:]
+    if left:
+        rows.append(("", f"and {count(len(left), 'more output')}, {number(sum(part.tokens for part in left))} tokens"))
+    return rows
+
+
+def _summary_rows(outcome: Compacted) -> list[tuple[str, str]]:
+    """Where it was cut and why, what went, and what stands for it."""
+    report = outcome.report
+    kept = f"; its prompt, message {outcome.kept_prompt}, is kept" if outcome.kept_prompt is not None else ""
+    went = [part for part in outcome.dropped if part.rung != "clear"]
+    rows = [
+        ("cut", f"{report['cut']['kind']} cut at message {outcome.cut}{kept}"),
+        ("", str(report["cut"]["why"])),
+        *(("dropped", f"messages {part.start} to {part.stop - 1}, {number(part.tokens)} tokens") for part in went),
+        ("kept", f"{number(report['cut']['tail_tokens'])} tokens verbatim from message {outcome.cut} on"),
+    ]
+    if report["head"]["earlier_prompts"]:
+        rows.append(("", f"earlier prompts verbatim, {number(report['head']['earlier_prompts'])} tokens"))
+    told = report["summary"]
+    stands_for = count(told["replaced_messages"], "message")
+    before = " and the summary before it" if told["had_previous"] else ""
+    rows.append(("summary", f"{number(told['tokens'])} tokens for {stands_for}{before}"))
+    facts = told["anchors"]
+    where = f"{number(facts['in_output'])} stand elsewhere, {number(facts['written'])} are kept verbatim"
+    rows.append(("facts", f"{count(facts['found'], 'fact')} in what was replaced: {where}, {number(facts['left'])} are left out"))
+    flags = told["unverified"] + told["contradicted"] + told["unseen"] + told["unrun"]
+    if flags:
+        rows.append(("", f"{count(flags, 'claim')} of the summary flagged, because nothing bears them out"))
+    return rows
+
+
+def _target_rows(outcome: Compacted) -> list[tuple[str, str]]:
+    target = number(outcome.report["sizes"]["target"])
+    if not outcome.over_by_tokens:
+        return [("target", f"{target} tokens, met")]
+    fits = "it fits the budget" if outcome.fits else "it does not fit the budget"
+    rows = [("target", f"{target} tokens, missed by {number(outcome.over_by_tokens)}; {fits}")]
+    return [*rows, ("", f"what has to stay: {_parts(outcome)}")] if outcome.irreducible else rows
 
 
 def _parts(outcome: Compacted | Refused) -> str:
