@@ -722,3 +722,30 @@ def test_what_was_cleared_is_shown_again(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("expand", ref, "--store", store, "--format", "json")[1])["chars"] == len(whole)
     assert run("expand", ref, "--store", store, "--lines", "900000-900001")[0] == 1
     assert [run("expand", odd, "--store", store)[0] for odd in ("0" * 64, "nothing")] == [2, 2]
+
+
+# -- explain -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_compaction_is_explained_step_by_step(run: Run) -> None:
+    """The numbers are those of the outcome, and each step names its laws."""
+    status, said, _ = run("explain", "example:migration", "--window", "32k", "--format", "json")
+    found = json.loads(said)
+    compacted = json.loads(run("compact", "example:migration", "--window", "32k", "--format", "json")[1])
+
+    assert status == 0
+    assert found["report"] == compacted["report"]
+    assert found["steps"][0]["name"] == "how it divides"
+    assert all(step["laws"] and step["lines"] for step in found["steps"])
+    text = run("explain", "example:migration", "--window", "32k", "--shown")[1]
+    assert f"{compacted['before_tokens']:,} -> {compacted['after_tokens']:,} tokens" in text
+    assert "--- shown, part 1 of" in text
+
+
+def test_a_refusal_is_explained_too(run: Run) -> None:
+    """Why nobody was asked, and that nothing changed."""
+    status, said, _ = run("explain", "-", "--window", "8k", "--when", "auto", given=b'[{"role": "user", "content": "hi"}]')
+
+    assert status == 1
+    assert "below-trigger" in said
+    assert "the same object" in said

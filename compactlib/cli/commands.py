@@ -30,6 +30,7 @@ from .compact import compact
 from .convert import convert
 from .cuts import cuts
 from .expand import expand
+from .explain import explain
 from .repair import repair
 from .rules import rules
 from .stats import stats
@@ -52,7 +53,7 @@ def group() -> None:
     """
 
 
-for _command in (check, repair, convert, compact, expand, cuts, stats, truncate, rules, vendor):
+for _command in (check, repair, convert, compact, explain, expand, cuts, stats, truncate, rules, vendor):
     group.add_command(_command)
 
 

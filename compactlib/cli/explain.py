@@ -1,0 +1,214 @@
+"""
+``compactlib explain``: a compaction step by step, each step with the law it obeys.
+
+Rules it obeys
+    * Nothing is written and no model is called: the extractive summariser
+      answers, and what it was shown is what a model would be shown.
+    * Each step says what was measured or decided, and why; the numbers are
+      those of the outcome's own report, not made anew here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+from attrs import frozen
+
+from ..budget import Policy
+from ..cuts import legal_cuts
+from ..driving import compact
+from ..outcomes import Compacted, Outcome
+from ..protocol.profiles import PROFILES
+from ..summaries.extractive import Extractive
+from ..summaries.rendering import SummaryRequest
+from ..turns import turns
+from .options import counter_of, family_option, file_argument, format_option, input_option, window_options
+from .printing import Page, count, number, print_json
+from .reading import read_source, report_problems
+
+__all__ = ["explain"]
+
+_CUTS_SHOWN: Final = 12
+
+
+@frozen
+class _Step:
+    """One step: the laws it obeys, what it is called, and what came of it."""
+
+    laws: str
+    name: str
+    lines: tuple[str, ...]
+
+
+@click.command()
+@file_argument
+@window_options(required=True)
+@click.option("--when", type=click.Choice(["auto", "now"]), default="now", show_default=True, help="Whether the trigger counts.")
+@click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route.  [default: the dialect's own]")
+@click.option("--shown", is_flag=True, help="Print what the summariser was shown, whole.")
+@input_option
+@family_option
+@format_option
+def explain(
+    file: str,
+    window: int,
+    reserve: int | None,
+    when: Any,
+    profile: str | None,
+    shown: bool,
+    input_format: str | None,
+    family: str | None,
+    output_format: str,
+) -> int:
+    """
+    Say how FILE would be compacted, and why so.
+
+    What was measured, which cuts are legal, which was chosen, what the
+    summariser was shown, why its reply was taken, what the result is. Exit
+    status 1 says that it would not be compacted.
+    """
+    source = read_source(file, input_format)
+    report_problems(source)
+    conversation = source.transcript.conversation
+    policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family), profile=profile)
+    asked: list[tuple[SummaryRequest, str]] = []
+    summariser = Extractive(counter=policy.counter)
+
+    def answer(request: SummaryRequest) -> str:
+        reply = summariser(request)
+        asked.append((request, reply))
+        return reply
+
+    outcome = compact(conversation, policy, summarise=answer, when=when)
+    cuts = legal_cuts(conversation)
+    divided = turns(conversation)
+    steps = [
+        _Step(
+            "L2, L3",
+            "how it divides",
+            (
+                (
+                    f"{count(conversation.length, 'message')}, {count(len(divided), 'turn')}, "
+                    f"{count(sum(len(turn.steps) for turn in divided), 'step')}"
+                ),
+            ),
+        ),
+        *_measured(outcome),
+        _Step("L3", "where it may be cut", (_some("at prompts", cuts.turn), _some("between steps", cuts.step))),
+        *_decided(outcome),
+        *_asked(outcome, asked, policy),
+        *_result(outcome),
+    ]
+    if output_format == "json":
+        print_json(
+            {
+                "outcome": outcome.report["outcome"],
+                "reason": outcome.reason,
+                "steps": [{"laws": step.laws.split(", "), "name": step.name, "lines": list(step.lines)} for step in steps],
+                "shown": [request.text for request, _ in asked],
+                "report": outcome.report,
+            }
+        )
+    else:
+        page = Page()
+        for place, step in enumerate(steps, 1):
+            page.line((f"{place}. {step.name}", "bold"), (f"  [{step.laws}]", "dim"))
+            for line in step.lines:
+                page.line(f"   {line}")
+        if shown:
+            for request, _ in asked:
+                page.line()
+                page.line((f"--- shown, part {request.part} of {request.parts}", "bold"))
+                page.text(request.text)
+    return 0 if isinstance(outcome, Compacted) else 1
+
+
+def _some(what: str, places: tuple[int, ...]) -> str:
+    head = ", ".join(map(str, places[:_CUTS_SHOWN]))
+    more = f" and {number(len(places) - _CUTS_SHOWN)} more" if len(places) > _CUTS_SHOWN else ""
+    return f"{what}: {head}{more}" if places else f"{what}: nowhere"
+
+
+def _measured(outcome: Outcome) -> list[_Step]:
+    sizes = outcome.report["sizes"]
+    lines = [f"the whole request has {number(outcome.before_tokens)} tokens"]
+    if sizes is not None:
+        lines += [
+            (
+                f"of a window of {number(sizes['window'])}, {number(sizes['reserve'])} are reserved for the answer: "
+                f"the budget is {number(sizes['budget'])}"
+            ),
+            (
+                f"compaction starts above {number(sizes['trigger'])} and aims at {number(sizes['target'])}, "
+                f"of which system and tools take {number(sizes['overhead'])}"
+            ),
+            f"room: tail {number(sizes['tail'])}, summary {number(sizes['summary'])}, extras {number(sizes['extras'])}",
+        ]
+    return [_Step("L13, L14", "what was measured", tuple(lines))]
+
+
+def _decided(outcome: Outcome) -> list[_Step]:
+    cut = outcome.report["cut"]
+    if cut is None:
+        why = getattr(outcome, "why", "")
+        return [_Step("L6, L14", "what was decided", (f"{outcome.report['outcome']}: {outcome.reason}", *([why] if why else [])))]
+    lines = [
+        f"a {cut['kind']} cut at message {cut['index']}: {cut['why']}",
+        f"{number(cut['tail_tokens'])} tokens stay verbatim from there on",
+    ]
+    if cut["kept_prompt"] is not None:
+        lines.append(f"the prompt of that turn, message {cut['kept_prompt']}, stays before them")
+    if outcome.report["dangling"]:
+        lines.append(f"{count(outcome.report['dangling'], 'call')} before it was never answered; that forbids no cut")
+    if outcome.report["pending"]:
+        lines.append(f"{count(outcome.report['pending'], 'call')} at the end may still be answered, and stays")
+    return [_Step("L3, L4, L7, L8", "where it was cut, and why", tuple(lines))]
+
+
+def _asked(outcome: Outcome, asked: list[tuple[SummaryRequest, str]], policy: Policy) -> list[_Step]:
+    steps = []
+    for (request, reply), verdict in zip(asked, outcome.report["asked"], strict=False):
+        tokens = policy.counter(request.instructions) + policy.counter(request.text)
+        last = request.first + len(request.messages) - 1
+        lines = [
+            (
+                f"part {request.part} of {request.parts}: messages {request.first} to {last} of what is replaced, "
+                f"{number(tokens)} tokens, each message once, every line quoted"
+            ),
+            f"asked for at most {number(request.max_tokens)} tokens; the reply has {number(policy.counter(reply))}",
+            f"verdict: {verdict['verdict']}",
+        ]
+        steps.append(_Step("L15, L25", "what the summariser was shown", tuple(lines)))
+    told = outcome.report["summary"]
+    if told is not None:
+        facts = told["anchors"]
+        lines = [
+            (
+                f"{count(told['moved'], 'item')} moved because no person said it, {number(told['reopened'])} put back as done, "
+                f"{number(told['escaped'])} escaped"
+            ),
+            (
+                f"flags: {number(told['unverified'])} unverified, {number(told['contradicted'])} contradicted, "
+                f"{number(told['unseen'])} not shown, {number(told['unrun'])} by a call that was never made"
+            ),
+            (
+                f"facts: {number(facts['found'])} found, {number(facts['in_output'])} stand in the output, "
+                f"{number(facts['written'])} written down beside it, {number(facts['left'])} left out"
+            ),
+        ]
+        steps.append(_Step("L20, L21, L22, L25", "why the reply was taken, and what was done to it", tuple(lines)))
+    return steps
+
+
+def _result(outcome: Outcome) -> list[_Step]:
+    if not isinstance(outcome, Compacted):
+        return [_Step("L6", "the result", ("the conversation that was passed in, the same object",))]
+    head = ", ".join(f"{name.replace('_', ' ')} {number(size)}" for name, size in outcome.report["head"].items() if size)
+    lines = [
+        f"{number(outcome.before_tokens)} -> {number(outcome.after_tokens)} tokens: {outcome.reason}",
+        f"the head, in tokens: {head or 'the summary alone'}",
+        "checked by the validator: no rule is broken that the input did not break",
+        f"it differs from message {outcome.first_changed} on",
+    ]
+    return [_Step("L1, L12, L13, L18", "the result", tuple(lines))]
