@@ -228,7 +228,8 @@ def _superseded(answers: Sequence[Answer]) -> dict[int, str]:
     whole: set[tuple[str, str]] = set()  # (tool, path) of later reads that name a path and nothing else
     written: set[str] = set()
     for number in range(len(answers) - 1, -1, -1):
-        call = answers[number].call
+        answer = answers[number]
+        call = answer.call
         key, did = _asked(call), deed(call)
         target = did.objects[0] if did.objects and did.verb in ("read", "edited") else ""
         if did.verb != "edited":
@@ -236,6 +237,8 @@ def _superseded(answers: Sequence[Answer]) -> dict[int, str]:
                 found[number] = NOTES[1]
             elif target and target in written:
                 found[number] = NOTES[2]
+        if answer.result.is_error or looks_failed(answer.result.text):
+            continue  # what failed says nothing about what was true before
         asked.add(key)
         if target and did.verb == "edited":
             written.update(did.objects)

@@ -138,13 +138,13 @@ def plan(
             callback failed.
     """
     messages = conversation.messages
-    if any(conversation.setting(name) is not None for name in _ELSEWHERE):
+    if conversation.dialect == "openai-responses" and any(conversation.setting(name) is not None for name in _ELSEWHERE):
         raise CannotPlanError("prefix-at-provider", "the history before these messages is kept by the provider")
     profile = profile_of(conversation, policy)
     division = divide(conversation)
     kinds = division.kinds
     cuts = find_cuts(conversation, division)
-    weights = [memo.message(message) for message in messages]
+    weights = memo.sizes(messages)
 
     pinned = _pinned(conversation, division, pins)
     reminded = tuple(user_message((Text(text),), Origin.REMINDER, profile) for text in _texts(reminders))
@@ -157,7 +157,7 @@ def plan(
             (Part("overhead", overhead),),
         )
     opaque = _opaque(messages)
-    preamble = _preamble(conversation, division, rough.extras, memo)
+    preamble = _preamble(conversation, division, rough.extras, memo) if opaque is None else ()
     # The pins that end up in the tail are not repeated in the head, but which
     # they are depends on the cut, and the cut on their size: count them all.
     pinned_tokens = sum(memo.message(_pin_message([block], profile)) for _, _, block in pinned)
@@ -172,7 +172,6 @@ def plan(
         raise CannotPlanError("irreducible", why, (Part("overhead", overhead), Part("pins", pinned_tokens, names)))
 
     cut = choice.position
-    preamble = preamble if opaque is None else ()
     kept_pins = [block for at, _, block in pinned if at < cut and at != choice.prompt]
     pin_messages = (_pin_message(kept_pins, profile),) if kept_pins else ()
     prompt = () if choice.prompt is None or not says(messages[choice.prompt]) else (messages[choice.prompt],)

@@ -45,18 +45,27 @@ SELDOM = (
     *TOOLS,
     "broken input",
     *(f"summary-failed:{code.value}" for code in Code),
-    *(reason for reason in REASONS["refused"] if reason not in ("summary-failed", "callback", "internal-invalid", *ELSEWHERE)),
+    *(
+        reason
+        for reason in REASONS["refused"]
+        if reason not in ("summary-failed", "callback", "internal-invalid", "store-failed", *ELSEWHERE)
+    ),
     "callback:counter",
     "callback:reminders",
     "above-target",
     "below-trigger",
 )
-"""Each of these in at least 1 %.  ``internal-invalid`` is no premise: it would be a bug that the validator caught."""
+"""
+Each of these in at least 1 %.
+
+``internal-invalid`` is no premise: it would be a bug that the validator caught.  ``store-failed`` needs a store.
+"""
 
 
 def seldom(spelling: Spelling) -> tuple[str, ...]:
     """The rarer premises that a wire shape can have."""
-    never = TOOLS if spelling.results_are_text else TWO_OF_A_SIDE if spelling.alternates else ()
+    never: tuple[str, ...] = TOOLS if spelling.results_are_text else TWO_OF_A_SIDE if spelling.alternates else ()
+    never += () if spelling.may_dangle else ("dangling call",)
     names = tuple(name for name in SELDOM if name not in never)
     return names + (ELSEWHERE if spelling.dialect == "openai-responses" else ())
 

@@ -284,6 +284,8 @@ class _Writer:
 
     def pend(self, *, high: int) -> None:
         """A frontier: some calls are answered, perhaps none."""
+        if self.spelling.alternates and self.kinds[-1:] == ["model"]:
+            self.prompt()
         calls = self.calls(self.fresh(self.random.choice((1, 2, 3))))
         answered = calls[1 : self.random.randint(1, len(calls))]
         if answered:
@@ -333,10 +335,10 @@ def _grow(random: Random, writer: _Writer, words: int, *, long_turns: bool, high
             writer.prompt()
         count = random.randint(6, 20) if long_turns else random.randint(0, 4)
         for _ in range(count):
-            if writer.words >= stop:
+            if writer.words >= stop or (writer.spelling.alternates and writer.kinds[-1] == "model"):
                 break
             writer.step(high=high)
-        if random.random() < 0.06:
+        if writer.spelling.may_dangle and random.random() < 0.06:
             writer.dangle()
 
 

@@ -3,8 +3,8 @@ How conversations are written on each wire: what all generators of tests share.
 
 A `Spelling` writes prompts, the model's words and calls, results and pictures
 as the messages of one dialect.  `SPELLINGS` has one for each, and two for
-templates that know nothing but strings in turns, without tools even those of a
-tool's as a user's words.  They are written from the providers'
+templates that know nothing but strings in turns; in the one without tools
+results travel as a user's words.  They are written from the providers'
 documents, not with `compactlib.dialects`.
 """
 
@@ -63,6 +63,7 @@ class Spelling:
         words_beside: whether a message of results can hold words.
         user_after_results: whether a user message may stand behind results.
         alternates: whether a person's messages and the model's must take turns, and are strings.
+        may_dangle: whether a call without a result is one fault and not several.
         results_are_text: whether results are words of a user.
     """
 
@@ -74,6 +75,7 @@ class Spelling:
     words_beside = False
     user_after_results = True
     alternates = False
+    may_dangle = True
     results_are_text = False
 
     def id(self, name: str) -> str:
@@ -195,6 +197,7 @@ class StrictTemplate(OpenAIChat):
     fuse = "text"
     user_after_results = False
     alternates = True
+    may_dangle = False  # the template does not see calls, and finds two prompts in a row
 
     def user(self, text: str, *, picture: bool = False, in_blocks: bool = False) -> Message:
         del picture, in_blocks
@@ -205,6 +208,7 @@ class StrictTemplateNoTools(StrictTemplate):
     """The same without tools: what one said is a user's words."""
 
     profile = "strict-template-no-tools"
+    may_dangle = True
     results_are_text = True
 
     def model(self, words: str, calls: Sequence[Call] = (), *, thought: str = "", in_blocks: bool = False) -> list[Message]:

@@ -172,6 +172,18 @@ def test_all_states_but_one_are_reached_without_a_breach(neighbours: Neighbours)
     assert reached == set(State) - {State.PAST} - (set() if neighbours is Neighbours.COUNTED else {State.FIRST})
 
 
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_what_was_abandoned_is_told_once(neighbours: Neighbours) -> None:
+    """When the next batch ends, there is nothing left to say of the one before."""
+    script = Script(neighbours)
+    script.say("u prompt", "m call:a", "u prompt", "m words")
+    told = list(script.run.abandoned)
+    script.say("m words", "m words")
+
+    assert told == ([] if neighbours is Neighbours.FREE else [("a", 200)])
+    assert script.run.abandoned == []
+
+
 def test_each_state_says_what_may_come() -> None:
     """The words for what is expected are complete."""
     assert set(EXPECTED) == set(State)

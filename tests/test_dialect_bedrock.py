@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import compactlib as cl
 from compactlib.model import Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
+from compactlib.protocol.profiles import PROFILES
 from compactlib.summaries.head import Layout, user_message, write_summary
 from compactlib.turns import divide
 
@@ -291,8 +292,8 @@ def test_the_handed_cases_of_cuts_hold(shared: Path) -> None:
 
 def test_a_head_is_written_as_one_message_and_recognised() -> None:
     """Messages that were made here are written in this dialect's words, and taken apart again."""
-    pins = user_message([Text("pin one"), blocks_of(IMAGE)[0]], Origin.PIN, form="")
-    summary = user_message([Text(write_summary("## Goal\nShip.\n", Layout(pins=2)))], Origin.SUMMARY, form="")
+    pins = user_message([Text("pin one"), blocks_of(IMAGE)[0]], Origin.PIN, PROFILES[DIALECT])
+    summary = user_message([Text(write_summary("## Goal\nShip.\n", Layout(pins=2)))], Origin.SUMMARY, PROFILES[DIALECT])
     wire_messages = [{"role": "user", "content": [TEXT]}, {"role": "assistant", "content": [TEXT]}]
     prompt, answer = cl.parse(wire_messages, dialect=DIALECT).messages
     body = cl.render(cl.model.Conversation(DIALECT, (pins, summary, prompt, answer), fused=(0, 3)))

@@ -98,17 +98,64 @@ def errors(found: tuple[Violation, ...]) -> list[Violation]:
     return [violation for violation in found if violation.level == "error"]
 
 
+def labelled(shared: Path) -> list[dict[str, Any]]:
+    """The labelled cases."""
+    return [case for case in lines(shared / "cases" / "protocol.jsonl") if case["dialect"] in (*DIALECTS, *IMITATORS)]
+
+
+def verdict(case: dict[str, Any]) -> tuple[bool, bool, tuple[Violation, ...]]:
+    """Whether a labelled case has an error, whether its rule is among the findings, and the findings."""
+    profile = IMITATORS.get(case["dialect"])
+    # whether Bedrock's request declares tools is a fact about it, so its cases are requests, also where they say no more
+    request = case.get("request", {} if case["dialect"] == "bedrock" else None)
+    found = judged(case["messages"], "openai-chat" if profile else case["dialect"], request, profile)
+    return bool(errors(found)), case["rule"] in {violation.rule for violation in found}, found
+
+
+def reported(shared: Path) -> list[dict[str, Any]]:
+    """The direct reports of what a validator has to find."""
+    return [
+        report
+        for report in lines(shared / "cases" / "reports.jsonl")
+        if report["layer"] == "validate" and report["tier"] == "direct" and report["dialect"] in (*DIALECTS, "neutral")
+    ]
+
+
+def misses(report: dict[str, Any]) -> list[str]:
+    """Which expectations of a report do not hold."""
+    given, expected = report["input"], report["expected"]
+    options = given.get("options", {})
+    request: dict[str, Any] | None = {"thinking": {"type": "enabled"}} if options.get("thinking") else None
+    if "original" in given:
+        request = {**(request or {}), "original": given["original"]}
+    dialect = report["dialect"] if report["dialect"] in DIALECTS else "anthropic"
+    profile = "anthropic-no-prefill" if options.get("prefill") is False else None
+    if "store" in options:
+        request = {"store": options["store"]}
+    if options.get("forbid_mixed_result_text"):
+        profile = "bedrock-results-alone"
+    found = judged([*map(_sized, given.get("messages", given.get("input")))], dialect, request, profile)
+    warned = {violation.rule for violation in found if violation.level == "warning"}
+    checks = {"valid": expected["valid"] == (not errors(found))}
+    if not expected["valid"] and errors(found):
+        first = errors(found)[0]
+        there = [violation for violation in errors(found) if violation.index == first.index]
+        checks["first_bad_index"] = first.index == expected["first_bad_index"]
+        checks["why"] = bool(WHY[expected["why"]] & {violation.rule for violation in there})
+        checks["ids"] = set(expected.get("ids", [])) <= {key for violation in there for key in violation.call_ids}
+    checks["warnings"] = all(WHY[why] & warned for why in expected.get("warnings", []))
+    if expected.get("invalid_when_dialect"):
+        checks["invalid_when_dialect"] = bool(errors(judged(given["messages"], dialect, request, "anthropic-strict")))
+    return [name for name, holds in checks.items() if not holds]
+
+
 def test_each_labelled_case_gets_its_answer_and_its_rule(shared: Path) -> None:
     """Valid means no error; invalid means an error, and the rule that the case names among the findings."""
-    cases = [case for case in lines(shared / "cases" / "protocol.jsonl") if case["dialect"] in (*DIALECTS, *IMITATORS)]
+    cases = labelled(shared)
     wrong = []
     for case in cases:
-        profile = IMITATORS.get(case["dialect"])
-        # whether Bedrock's request declares tools is a fact about it, so its cases are requests, also where they say no more
-        request = case.get("request", {} if case["dialect"] == "bedrock" else None)
-        found = judged(case["messages"], "openai-chat" if profile else case["dialect"], request, profile)
-        named = case["rule"] in {violation.rule for violation in found}
-        if bool(errors(found)) == case["valid"] or not (case["valid"] or named):
+        refused, named, found = verdict(case)
+        if refused == case["valid"] or not (case["valid"] or named):
             wrong.append((case["id"], found))
 
     assert wrong == []
@@ -117,34 +164,7 @@ def test_each_labelled_case_gets_its_answer_and_its_rule(shared: Path) -> None:
 
 def test_each_direct_report_is_found_where_it_is_and_named(shared: Path) -> None:
     """The first error stands at the message that the report names, is of the kind it names, and speaks of its ids."""
-    reports = [
-        report
-        for report in lines(shared / "cases" / "reports.jsonl")
-        if report["layer"] == "validate" and report["tier"] == "direct" and report["dialect"] in (*DIALECTS, "neutral")
-    ]
-    for report in reports:
-        given, expected = report["input"], report["expected"]
-        options = given.get("options", {})
-        request: dict[str, Any] | None = {"thinking": {"type": "enabled"}} if options.get("thinking") else None
-        if "original" in given:
-            request = {**(request or {}), "original": given["original"]}
-        dialect = report["dialect"] if report["dialect"] in DIALECTS else "anthropic"
-        profile = "anthropic-no-prefill" if options.get("prefill") is False else None
-        if "store" in options:
-            request = {"store": options["store"]}
-        if options.get("forbid_mixed_result_text"):
-            profile = "bedrock-results-alone"
-        found = judged([*map(_sized, given.get("messages", given.get("input")))], dialect, request, profile)
+    reports = reported(shared)
 
-        assert expected["valid"] == (not errors(found)), (report["n"], found)
-        if not expected["valid"]:
-            first = errors(found)[0]
-            there = [violation for violation in errors(found) if violation.index == first.index]
-            assert first.index == expected["first_bad_index"], report["n"]
-            assert WHY[expected["why"]] & {violation.rule for violation in there}, (report["n"], there)
-            assert set(expected.get("ids", [])) <= {key for violation in there for key in violation.call_ids}
-        for why in expected.get("warnings", []):
-            assert WHY[why] & {violation.rule for violation in found if violation.level == "warning"}, report["n"]
-        if expected.get("invalid_when_dialect"):
-            assert errors(judged(given["messages"], dialect, request, "anthropic-strict"))
+    assert {report["n"]: found for report in reports if (found := misses(report))} == {}
     assert len(reports) >= 17

@@ -114,14 +114,16 @@ def misses(case: dict[str, Any]) -> list[str]:
     return [name for name, wanted in case["expected"].items() if not CHECKS[name](wanted, before, made)]
 
 
+def reported(shared: Path) -> list[dict[str, Any]]:
+    """The direct reports of what a repair has to do."""
+    lines = (shared / "cases" / "reports.jsonl").read_text("utf-8").splitlines()
+    direct = [case for case in map(json.loads, lines) if (case["layer"], case["tier"]) == ("repair", "direct")]
+    return [case for case in direct if case["dialect"] in DIALECTS]
+
+
 def test_every_direct_report_of_a_wrong_repair_is_answered(shared: Path) -> None:
     """All but those that no validator can see."""
-    lines = (shared / "cases" / "reports.jsonl").read_text("utf-8").splitlines()
-    cases = [
-        case
-        for case in map(json.loads, lines)
-        if (case["layer"], case["tier"]) == ("repair", "direct") and case["dialect"] in DIALECTS
-    ]
+    cases = reported(shared)
     missed = {case["n"]: found for case in cases if (found := misses(case))}
 
     assert [case["n"] for case in cases] == [10, 11, 12, 17, 21, 22, 23, 30, 39, 44, 49, 50, 88, 135, 160, 163, 168, 172]

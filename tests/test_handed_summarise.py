@@ -24,13 +24,19 @@ from compactlib.conformance.checks import judge
 from compactlib.conformance.running import observe
 from compactlib.dialects import render
 from compactlib.model import Conversation, Origin, Text
+from compactlib.protocol.profiles import PROFILES
 from compactlib.summaries.extractive import Extractive
 from compactlib.summaries.head import Layout, user_message, write_summary
 from compactlib.summaries.rendering import SummaryRequest
 
-LATER = {231: "law L22, claims that nothing bears out", 232: "law L22", 235: "redaction"}
-"""Cases of laws that have no code yet."""
-DIALECTS = ("anthropic", "openai-chat", "neutral")
+LATER = {
+    177: "nothing to summarise: it is refused before anybody is asked",
+    178: "judges a result that no compactor is named for",
+    231: "law L22, claims that nothing bears out",
+    232: "law L22",
+    235: "redaction",
+}
+"""Cases of laws that have no code yet, and two in which nobody summarises."""
 LARGE_TOKENS = 1_500
 
 
@@ -55,7 +61,7 @@ def conversation_of(given: dict[str, Any], dialect: str) -> Conversation:
     if "previous_summary" not in given:
         return conversation
     text = write_summary(given["previous_summary"], Layout())
-    summary = user_message((Text(text),), Origin.SUMMARY, form="string" if dialect == "openai-chat" else "")
+    summary = user_message((Text(text),), Origin.SUMMARY, PROFILES[dialect])
     (prompt,) = cl.parse([{"role": "user", "content": "go on"}], dialect=dialect).messages
     return evolve(conversation, messages=(summary, *conversation.messages, prompt))
 
@@ -71,6 +77,8 @@ def summariser(given: dict[str, Any], counter: Callable[[str], int]) -> Callable
         return fails
     if "blocks" in told:
         return lambda request: "".join(block.get("text", "") for block in told["blocks"])
+    if "output_items" in told:
+        return lambda request: "".join(item.get("text", "") for item in told["output_items"])
     if "returns" in told:
         return lambda request: str(told["returns"])
     return Extractive(counter=counter)
@@ -98,7 +106,7 @@ def met(name: str, wanted: Any, outcome: cl.Outcome, asked: list[SummaryRequest]
         case "summariser_input_single_user_message":
             return all(isinstance(request.text, str) for request in asked) and bool(asked)
         case "summariser_input_has_tool_blocks":
-            return ('"tool_use"' in shown or '"tool_calls"' in shown) is wanted
+            return any(word in shown for word in ('"tool_use"', '"tool_calls"', "functionCall", "functionResponse")) is wanted
         case "summariser_input_contains":
             return all(word in shown for word in wanted)
         case "summariser_input_max_chars":
@@ -116,21 +124,22 @@ def met(name: str, wanted: Any, outcome: cl.Outcome, asked: list[SummaryRequest]
 
 
 def test_handed_cases(shared: Path) -> None:
-    """Every direct case about summarising in these dialects ends as expected, and no check finds anything."""
+    """Every direct case about summarising ends as expected, in its dialect, and no check finds anything."""
     checked = []
     for line in (shared / "cases" / "reports.jsonl").read_text("utf-8").splitlines():
         case = json.loads(line)
-        if (case["layer"], case["tier"]) != ("summarise", "direct") or case["dialect"] not in DIALECTS or case["n"] in LATER:
+        if (case["layer"], case["tier"]) != ("summarise", "direct") or case["n"] in LATER:
             continue
         checked.append(case["n"])
         run_case(case)
 
-    assert checked == [66, 69, 72, 73, 80, 81, 82, 93, 217, 220, 223, 246, 247]
+    assert checked == [66, 69, 72, 73, 80, 81, 82, 93, 181, 217, 220, 223, 246, 247]
 
 
 def run_case(case: dict[str, Any]) -> None:
-    given, expected = case["input"], case["expected"]
-    dialect = "openai-chat" if case["dialect"] == "openai-chat" else "anthropic"
+    given, expected = dict(case["input"]), case["expected"]
+    dialect = case["dialect"] if case["dialect"] in PROFILES else "anthropic"
+    given["messages"] = given.get("messages", given.get("contents"))
     large = texts_of(given["messages"])
 
     def counter(text: str) -> int:

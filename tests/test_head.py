@@ -122,3 +122,60 @@ def test_a_user_message_of_one_text_is_written_as_the_dialect_does() -> None:
     assert user_message((Text("x"),), Origin.REMINDER, PROFILES["openai-chat"]).content == "x"
     assert user_message((Text("x"),), Origin.REMINDER, PROFILES["strict-template"]).content == "x"
     assert user_message((Text("x"),), Origin.REMINDER, PROFILES["anthropic"]).content == (Text("x"),)
+
+
+TEXTS = st.text(alphabet="ab \n[é", max_size=12)
+
+
+@given(
+    st.lists(TEXTS, max_size=3),
+    st.lists(TEXTS, max_size=2),
+    st.lists(TEXTS, max_size=2),
+    st.none() | TEXTS,
+    st.none() | TEXTS,
+    st.booleans(),
+)
+def test_a_head_that_is_one_text_is_taken_apart_again(
+    pins: list[str], earlier: list[str], reminders: list[str], before: str | None, prompt: str | None, told: bool
+) -> None:
+    """By the lengths that the summary states, whatever the parts hold; without them by its own length; and written as it was."""
+    lengths = tuple(map(len, (*pins, *earlier, *reminders))) if told else ()
+    summary = write_summary("## Goal\nx\n", Layout(len(pins), len(earlier), len(reminders), joined_chars=lengths))
+    parts = [*([] if before is None else [before]), *pins, summary, *earlier, *reminders, *([] if prompt is None else [prompt])]
+    body = [{"role": "user", "content": "\n\n".join(parts)}, {"role": "assistant", "content": "ok"}]
+    for dialect in ("openai-chat", "mistral", "anthropic", "openai-responses"):
+        back = cl.parse(body, dialect=dialect)
+        found = {
+            origin: [block.text for message in back.messages if message.origin is origin for block in message.blocks]  # type: ignore[union-attr]  # texts
+            for origin in (Origin.PIN, Origin.SUMMARY, Origin.REMINDER)
+        }
+
+        assert cl.render(back) == body
+        assert found[Origin.SUMMARY][0] == summary
+        if lengths:
+            assert found == {Origin.PIN: pins, Origin.SUMMARY: [summary, *earlier], Origin.REMINDER: reminders}
+            assert [message.text for message in back.messages if message.origin is None][:-1] == (
+                [] if prompt is None else [prompt]
+            )
+
+
+def test_a_joined_head_that_somebody_changed_loses_nothing() -> None:
+    """The summary is still found; what stands around it is words, as any others."""
+    summary = write_summary("## Goal\nx\n", Layout(1, 0, 1, joined_chars=(3, 4)))
+    body = [{"role": "user", "content": f"pin and more\n\n{summary}\n\nlive\n\nprompt"}]
+    back = cl.parse(body, dialect="openai-chat")
+
+    assert cl.render(back) == body
+    assert [(message.origin, message.text) for message in back.messages] == [
+        (Origin.HARNESS, "pin and more"),
+        (Origin.SUMMARY, summary),
+        (None, "live\n\nprompt"),
+    ]
+
+
+def test_looking_for_a_summary_costs_what_the_text_is_long() -> None:
+    """A text of nothing but beginnings is looked at in a few places only."""
+    start = "\n\n[compactlib summary v1 chars=999999 sha256=0123456789abcdef]\n"
+    body = [{"role": "user", "content": start * 20_000}]
+
+    assert cl.parse(body, dialect="openai-chat").messages[0].origin is None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 import compactlib as cl
 from compactlib.dialects import messages_key, render_messages
@@ -243,6 +244,21 @@ def test_neighbours_that_somebody_joined_are_told_apart() -> None:
     assert back.messages[2].text.endswith(users[-1]["content"])
 
 
+def test_a_head_of_a_summary_alone_is_one_text_too() -> None:
+    """Nobody's prompt opens the turn: then summary and earlier prompts are all there is, and both are on the wire."""
+    spelling = SPELLINGS["strict-template"]
+    steps = [message for number in range(12) for message in step(spelling, number)]
+    made = cl.parse([spelling.user("prompt 0"), *steps, spelling.user("prompt 1"), *steps], dialect="openai-chat")
+    messages = (*made.messages[1 : 1 + len(steps)], *made.messages[2 + len(steps) :])
+    quoted = evolve(made.messages[1 + len(steps)], origin=Origin.UNKNOWN)
+    made = evolve(made, messages=(*messages[:4], quoted, *messages[4:]))
+    outcome = compacted(cl.compact(made, policy(spelling), summarise=answer, when="now"))
+    head = render_messages(outcome.conversation)[0]["content"]
+
+    assert outcome.kept_prompt is None
+    assert [spoken(piece) for piece in re.split(r"\n\n(?=\[compactlib)", head)] == ["S", "E"]
+
+
 def test_a_profile_of_another_dialect_is_a_mistake() -> None:
     """And an unknown one is found when the policy is made."""
     with pytest.raises(PolicyError, match="is for openai-chat, not for gemini"):
@@ -278,6 +294,16 @@ class TestResponses:
 
         assert all(render_messages(made)[cut]["type"] == "reasoning" for cut in cl.legal_cuts(made).step)
         assert isinstance(made.messages[outcome.cut].blocks[0], Reasoning)
+
+    def test_an_output_may_come_late(self) -> None:
+        """Behind a person's words and the model's: no cut parts it from its call, and those words are inside the step."""
+        call = {"type": "function_call", "call_id": "a", "name": "ls", "arguments": "{}"}
+        output = {"type": "function_call_output", "call_id": "a", "output": "x"}
+        said = [{"role": "user", "content": "meanwhile"}, {"role": "assistant", "content": "ok"}]
+        items = [{"role": "user", "content": "go"}, call, *said, output, {"role": "assistant", "content": "end"}]
+        cuts = cl.legal_cuts(cl.parse(items, dialect="openai-responses"))
+
+        assert (cuts.turn, cuts.step) == ((), (1, 5))
 
     def test_what_is_made_has_no_id(self) -> None:
         """Ids are the provider's to give."""

@@ -89,6 +89,16 @@ def test_by_place_a_result_with_an_unknown_name_answers_the_first_open_call() ->
     assert read(("calls", "aa"), ("results", "x"), pairing=PairingByPlace()).unanswered() == [(0, 1)]
 
 
+def test_by_place_only_the_turn_before_is_answered() -> None:
+    """Behind a person's words too, and never a call of an earlier turn of the model's, whatever its name."""
+    spoken = (("calls", "a"), ("prompt", ""), ("results", "x"))
+    older = (("calls", "ab"), ("results", "b"), ("calls", "c"), ("results", "a"))
+
+    assert read(*spoken, pairing=PairingByPlace()).unanswered() == []
+    late = read(*older, pairing=PairingByPlace())
+    assert (late.given_up, late.unanswered()) == ([(0, 0)], [])
+
+
 def nearest(messages: list[tuple[str, str]]) -> tuple[list[int], list[tuple[int, int]]]:
     """The same by search: openers that no pair of call and result encloses, and the calls without a result."""
     calls: list[tuple[int, int, str]] = []

@@ -112,3 +112,64 @@ def test_the_description_has_a_row_for_each_profile() -> None:
         assert f"| {name} | " in text
     for breach in Breach:
         assert f"| {breach.name.lower()} | {breach.core} | " in text
+
+
+_PNG = "iVBORw0KGgo="
+_WITH_PICTURE = {
+    "anthropic": [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "a",
+                    "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PNG}}],
+                }
+            ],
+        },
+    ],
+    "bedrock": [
+        {"role": "user", "content": [{"text": "look"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "look", "input": {}}}]},
+        {
+            "role": "user",
+            "content": [{"toolResult": {"toolUseId": "a", "content": [{"image": {"format": "png", "source": {"bytes": _PNG}}}]}}],
+        },
+    ],
+    "gemini": [
+        {"role": "user", "parts": [{"text": "look"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "c2ln"}]},
+        {
+            "role": "user",
+            "parts": [
+                {
+                    "functionResponse": {
+                        "name": "look",
+                        "response": {"output": "seen"},
+                        "parts": [{"inlineData": {"mimeType": "image/png", "data": _PNG}}],
+                    }
+                }
+            ],
+        },
+    ],
+    "openai-responses": [
+        {"role": "user", "content": "look"},
+        {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"},
+        {
+            "type": "function_call_output",
+            "call_id": "a",
+            "output": [{"type": "input_image", "image_url": f"data:image/png;base64,{_PNG}"}],
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("profile", [one for one in PROFILES.values() if one.dialect in _WITH_PICTURE], ids=lambda one: one.name)
+def test_a_profile_says_whether_results_carry_pictures(profile: Profile) -> None:
+    """A picture in a result is a finding where `result_media` has none, and there alone."""
+    conversation = parse(_WITH_PICTURE[profile.dialect], dialect=profile.dialect)
+    found = [one.rule for one in check(conversation, profile=profile) if RULES[one.rule].core == "C13" and one.level != "info"]
+
+    assert bool(found) == ("image" not in profile.result_media)

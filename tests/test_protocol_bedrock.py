@@ -75,19 +75,31 @@ HI = user("hi")
     [
         pytest.param([HI, said(use("a"), use("b")), user(result("b"), result("a"), "go")], [], id="any order, words behind"),
         pytest.param([HI, said(use("a")), user("no")], [("B-PAIR-01", "/1/content/0/toolUse")], id="no result"),
-        pytest.param([HI, said("x", use("a")), said("on"), HI], [("B-ORDER-02", "/2/content/0"), ("B-PAIR-01", "/1/content/1/toolUse")], id="talked past"),
-        pytest.param([HI, said(use("a"), use("b")), user(result("a")), user(result("b"))], [("B-PAIR-02", "/3/content/0")], id="split"),
-        pytest.param([HI, said(use("a")), user("wait"), user(result("a"))], [("B-PAIR-02", "/3/content/0")], id="a message between"),
+        pytest.param(
+            [HI, said("x", use("a")), said("on"), HI],
+            [("B-ORDER-02", "/2/content/0"), ("B-PAIR-01", "/1/content/1/toolUse")],
+            id="talked past",
+        ),
+        pytest.param(
+            [HI, said(use("a"), use("b")), user(result("a")), user(result("b"))], [("B-PAIR-02", "/3/content/0")], id="split"
+        ),
+        pytest.param(
+            [HI, said(use("a")), user("wait"), user(result("a"))], [("B-PAIR-02", "/3/content/0")], id="a message between"
+        ),
         pytest.param([HI, said(use("a")), user("wait", result("a"))], [("B-ORDER-01", "/2/content/1")], id="words before"),
         pytest.param([HI, said(use("a")), user(CACHE, result("a"))], [], id="a cache point is no content"),
         pytest.param([user(result("a"))], [("B-PAIR-03", "/0/content/0")], id="orphan"),
         pytest.param([HI, said(use("a")), user(result("a"), result("a"))], [("B-PAIR-03", "/2/content/1")], id="twice"),
-        pytest.param([HI, said(use("a"), use("a")), user(result("a"), result("a"))], [("B-ID-01", "/1/content/1/toolUse/toolUseId")], id="twins"),
+        pytest.param(
+            [HI, said(use("a"), use("a")), user(result("a"), result("a"))],
+            [("B-ID-01", "/1/content/1/toolUse/toolUseId")],
+            id="twins",
+        ),
         pytest.param([HI, said(use("a")), user(result("a")), said(use("a")), user(result("a"))], [], id="an id of another step"),
         pytest.param([user(use("a")), user(result("a"))], [("B-ROLE-01", "/0/content/0")], id="a call of the user's"),
         pytest.param([HI, said(use("a"), result("a")), HI], [("B-ROLE-01", "/1/content/1")], id="a result of the model's"),
     ],
-)  # fmt: skip
+)
 def test_each_fault_of_pairing_is_found_once_where_it_stands(messages: Messages, expected: list[tuple[str, str]]) -> None:
     """The rule and the place."""
     assert sorted(found(messages)) == sorted(expected)
@@ -143,7 +155,12 @@ def test_the_family_is_read_from_every_kind_of_name(model: str, family: str | No
 
 @pytest.mark.parametrize(
     ("model", "words", "calls"),
-    [(CLAUDE, "warning", "warning"), ("qwen.qwen3-32b-v1:0", "warning", "warning"), (NOVA, "error", "error"), ("", "warning", "error")],
+    [
+        (CLAUDE, "warning", "warning"),
+        ("qwen.qwen3-32b-v1:0", "warning", "warning"),
+        (NOVA, "error", "error"),
+        ("", "warning", "error"),
+    ],
 )
 def test_who_may_speak_first_depends_on_the_family(model: str, words: str, calls: str) -> None:
     """A body without a name was accepted once, when the model began with words."""
@@ -228,18 +245,34 @@ def test_who_may_end_depends_on_tools_and_model() -> None:
         pytest.param([user(PDF)], [("B-DOC-01", "/0/content/0")], id="a document alone"),
         pytest.param([user(PDF, PDF, "read")], [], id="documents and a text"),
         pytest.param([HI, said(use("a")), user(result("a", PDF))], [], id="a document in a result"),
-        pytest.param([HI, said(use("a")), user(result("a"), PDF)], [("B-DOC-01", "/2/content/1")], id="a document beside a result"),
-        pytest.param([HI, said(use("a")), user(result("a", VIDEO))], [("B-MEDIA-01", "/2/content/0/toolResult/content/0")], id="video"),
+        pytest.param(
+            [HI, said(use("a")), user(result("a"), PDF)], [("B-DOC-01", "/2/content/1")], id="a document beside a result"
+        ),
+        pytest.param(
+            [HI, said(use("a")), user(result("a", VIDEO))], [("B-MEDIA-01", "/2/content/0/toolResult/content/0")], id="video"
+        ),
         pytest.param([HI, said(use("a")), user(result("a", {"searchResult": {}}))], [], id="search results"),
-        pytest.param([HI, said(use("a")), user(result("a", use("b")))], [("B-MEDIA-01", "/2/content/0/toolResult/content/0")], id="nested"),
-        pytest.param([HI, said(use("a")), user(result("a", {"json": [1]}))], [("B-JSON-01", "/2/content/0/toolResult/content/0/json")], id="json"),
-        pytest.param([HI, said(use("a", input=[])), user(result("a"))], [("B-INPUT-01", "/1/content/0/toolUse/input")], id="input"),
-        pytest.param([HI, said(use("a", name="x.y")), user(result("a"))], [("B-NAME-01", "/1/content/0/toolUse/name")], id="name"),
-        pytest.param([HI, said(use("a" * 65)), user(result("a" * 65))], [("B-ID-02", "/1/content/0/toolUse/toolUseId")], id="long id"),
+        pytest.param(
+            [HI, said(use("a")), user(result("a", use("b")))], [("B-MEDIA-01", "/2/content/0/toolResult/content/0")], id="nested"
+        ),
+        pytest.param(
+            [HI, said(use("a")), user(result("a", {"json": [1]}))],
+            [("B-JSON-01", "/2/content/0/toolResult/content/0/json")],
+            id="json",
+        ),
+        pytest.param(
+            [HI, said(use("a", input=[])), user(result("a"))], [("B-INPUT-01", "/1/content/0/toolUse/input")], id="input"
+        ),
+        pytest.param(
+            [HI, said(use("a", name="x.y")), user(result("a"))], [("B-NAME-01", "/1/content/0/toolUse/name")], id="name"
+        ),
+        pytest.param(
+            [HI, said(use("a" * 65)), user(result("a" * 65))], [("B-ID-02", "/1/content/0/toolUse/toolUseId")], id="long id"
+        ),
         pytest.param([HI, said(use("")), user(result(""))], [("B-ID-02", "/1/content/0/toolUse/toolUseId")], id="empty id"),
         pytest.param([{"role": "tool", "content": [{"text": "x"}]}], [("B-ROLE-02", "/0/role")], id="role"),
     ],
-)  # fmt: skip
+)
 def test_what_a_message_may_contain(messages: Messages, expected: list[tuple[str, str]]) -> None:
     """The rule and the place."""
     assert found(messages) == expected
@@ -369,7 +402,7 @@ def wounded(draw: st.DrawFn) -> Messages:
         at = draw(st.integers(0, len(messages) - 1)) if messages else 0
         kind = draw(st.sampled_from(["lose", "double", "move", "insert", "empty", "rename", "shuffle", "spoil", "part"]))
         if kind == "insert" or not messages:
-            blocks = draw(st.sampled_from([["wait"], [" "], [], [PDF], [result("nobody"), "and this"]]))
+            blocks: list[Block | str] = draw(st.sampled_from([["wait"], [" "], [], [PDF], [result("nobody"), "and this"]]))
             messages.insert(at, draw(st.sampled_from([user, said]))(*blocks))
         elif kind == "lose":
             messages.pop(at)
@@ -393,7 +426,9 @@ def wounded(draw: st.DrawFn) -> Messages:
                 if "toolUse" in block:
                     block["toolUse"]["input"] = draw(st.sampled_from(["{", '{"a": 1}', None, [1]]))
                 elif "toolResult" in block:
-                    block["toolResult"].update(draw(st.sampled_from([{"content": [], "status": "error"}, {"content": [VIDEO, IMAGE]}])))
+                    block["toolResult"].update(
+                        draw(st.sampled_from([{"content": [], "status": "error"}, {"content": [VIDEO, IMAGE]}]))
+                    )
     return messages
 
 

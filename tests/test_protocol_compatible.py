@@ -84,6 +84,18 @@ class TestReasoning:
         assert found([HI, {**YES, "reasoning": "x"}, GO], "groq") == []
 
 
+class TestLists:
+    def test_groq_wants_a_string_and_most_models_take_an_empty_list(self) -> None:
+        """With parts it is refused; without, by one model of seven."""
+        parts = [HI, call(content=[{"type": "text", "text": "x"}]), RESULT]
+        empty = [HI, call(content=[]), RESULT]
+
+        assert found(parts, "groq") == [("O-CONTENT-01", "error", "/messages/1/content")]
+        assert found(empty, "groq", body={"model": "qwen/qwen3-32b"}) == [("O-CONTENT-01", "warning", "/messages/1/content")]
+        assert errors(empty, "groq", body={"model": "qwen-qwq-32b"}) == ["O-CONTENT-01"]
+        assert found(empty, "openai") == []
+
+
 class TestContent:
     @pytest.mark.parametrize(
         ("message", "expected"),

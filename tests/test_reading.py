@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlib.dialects.reading import MAX_DEPTH, Spelled, copy_json, dumps, loads
+from compactlib.dialects.reading import MAX_DEPTH, Spelled, bounded, copy_json, decode, dumps, loads
 from compactlib.errors import WireError
 
 JSON = st.recursive(
@@ -75,6 +75,20 @@ def test_what_is_refused_says_why(text: str | bytes, problem: str) -> None:
 def test_nesting_up_to_the_limit_is_read() -> None:
     """The limit itself is legal."""
     assert loads("[" * MAX_DEPTH + "]" * MAX_DEPTH) is not None
+
+
+@given(JSON)
+def test_a_part_of_what_was_read_is_held_against_the_limit(value: Any) -> None:
+    """`bounded` gives the very value, or refuses what `copy_json` refuses: nesting, counted from the part."""
+    read = decode(dumps({"part": value}))["part"]
+    deep: Any = value
+    for _ in range(MAX_DEPTH + 1):
+        deep = [deep]
+
+    assert bounded(read) is read
+    for limited in (bounded, copy_json):
+        with pytest.raises(WireError, match="nested deeper"):
+            limited(deep)
 
 
 def test_lone_surrogates_are_read_and_written_as_escapes() -> None:

@@ -237,6 +237,15 @@ class TestOpenAIChat:
 
         assert [(rule, level) for rule, level, _ in chat(messages)] == expected
 
+    def test_a_call_without_result_is_found_once(self) -> None:
+        """However long the model goes on behind it."""
+        said = {"role": "assistant", "content": "on"}
+        opened = {"role": "assistant", "tool_calls": [function("a")]}
+        messages = [{"role": "user", "content": "hi"}, opened, said, said, said]
+
+        assert chat(messages) == [("O-PAIR-01", "error", "/1/tool_calls/0")]
+        assert chat(messages, profile="openai-local") == [("O-PAIR-01", "warning", "/1/tool_calls/0")]
+
     def test_the_old_kind_of_call_pairs_by_order(self) -> None:
         """`function_call` and role `function` have no ids; what is missing there is a warning."""
         call = {"role": "assistant", "content": None, "function_call": {"name": "ls", "arguments": "{}"}}

@@ -176,12 +176,12 @@ def last_words(
         return bool(unit.text.strip() or (unit.of_kind("media") and not unit.of_kind("result")))
 
     attached = {stop for _, stop in seen.parts.spans}
+    first = min(seen.parts.starts, default=0)  # a picture behind it with no results it could belong to may be a person's
     candidates = [
         at
         for at, (unit, kind) in enumerate(zip(seen.before, seen.parts.kinds, strict=True))
         if unit.role == "user" and may_be_said(unit)
-        if kind in kinds
-        or (kind == "attachment" and "harness" in kinds and at not in attached)  # with nothing it could belong to
+        if kind in kinds or (kind == "attachment" and "harness" in kinds and at > first and at not in attached)
     ]
     return candidates[-1] if candidates else None
 
@@ -283,26 +283,45 @@ def _was_said(text: str, seen: Evidence) -> bool:
 
 
 _OWN_LINES: Final = ("first prompt:", "latest prompt:", "(none)", "")
+_FLAGS: Final = re.compile(r" ?\[(?:reopened|unverified|contradicted: [^\]\n]*|not verified: [^\]\n]*)\]")
+_FACTS: Final = "Kept verbatim"
+_LEFT: Final = re.compile(r"and more: [0-9]+ facts were left out\b.*|[0-9]+ more: ref=.*")
 
 
 def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
     replies = last_replies(record)
     if not replies or any(failed(exchange, record) for exchange in replies) or len(seen.summaries) != 1:
         return  # other rules have the word
-    reply = folded(replies[-1].reply or "")
+    reply = folded(_FLAGS.sub("", replies[-1].reply or ""))  # it may repeat the flags of the summary before
     prompts = folded("\n".join(map(_with_stubs, seen.before)))
     before = folded("\n".join(exchange.previous for exchange in replies) + (seen.previous.body if seen.previous else ""))
     for heading, text in sections(seen.body):
         if not heading and seen.read is None:
             continue  # another compactor's header
+        if heading == _FACTS and heading in (record.known_headings or ()):
+            yield from _facts_stood_there(seen, text)
+            continue
         for line in text.split("\n"):
-            words = folded(re.sub(r"^\s*(?:[-*+•]|[0-9]+\.|>)\s+", "", line))
-            words = re.sub(r"^reported by [^:]*: ", "", words).removesuffix("[reopened]").removesuffix("[unverified]").strip(" -")
+            words = folded(_FLAGS.sub("", re.sub(r"^\s*(?:[-*+•]|[0-9]+\.|>)\s+", "", line)))
+            words = re.sub(r"^reported by [^:]*: ", "", words).strip(" -")
             if words in _OWN_LINES or words in reply or "[truncated v1:" in words or _is_numbered(words):
                 continue
             if line.startswith("> ") and (words in prompts or words in before or not is_plain(prompts)):
                 continue
             yield from broken("NEW-2", f"the summary says what the reply did not: {line[:60]!r}")
+
+
+def _facts_stood_there(seen: Evidence, text: str) -> Iterator[Finding]:
+    """What the library adds to a reply by itself is a slice of what was said, or was in the summary before."""
+    texts = [block.text for unit in seen.before for block in unit.blocks]
+    texts += [json.dumps(json.loads(block.raw), ensure_ascii=False) for unit in seen.before for block in unit.of_kind("other")]
+    everything = folded("\n".join(texts))
+    for line in text.split("\n"):
+        item = line.strip().removeprefix("- ")
+        kind, _, clause = item.partition(": ")
+        if item in _OWN_LINES or _LEFT.fullmatch(item) or folded((clause or kind).replace("⏎", " ")) in everything:
+            continue
+        yield from broken("NEW-2", f"a fact that nobody stated was added: {line[:60]!r}")
 
 
 def _is_numbered(words: str) -> bool:

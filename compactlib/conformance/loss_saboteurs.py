@@ -106,7 +106,9 @@ def loses_words_beside_results(conversation: Conversation, policy: Policy, **opt
     head = read_summary(first.text) if isinstance(first, Text) else None
     if head is None or not head.layout.earlier:
         return outcome
-    text = write_summary(head.body, evolve(head.layout, earlier=0))
+    layout = head.layout
+    joined = (*layout.joined_chars[: layout.pins], *layout.joined_chars[layout.pins + layout.earlier :])
+    text = write_summary(head.body, evolve(layout, earlier=0, joined_chars=joined))
     messages[at] = user(outcome, Text(text), origin=Origin.SUMMARY)
     return remade(outcome, policy, messages)
 
@@ -127,7 +129,7 @@ def pins_twice(conversation: Conversation, policy: Policy, **options: Any) -> Ou
 def understands(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """An acknowledgement is put into a person's mouth."""
     outcome = compact(conversation, policy, **options)
-    if not isinstance(outcome, Compacted):
+    if not isinstance(outcome, Compacted) or outcome.report["head"]["preamble"]:
         return outcome
     return in_head(outcome, policy, user(outcome, Text("Understood, I will go on from here."), origin=Origin.HARNESS))
 

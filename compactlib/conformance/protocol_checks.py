@@ -34,6 +34,8 @@ Common rules that name one fault by what stands around it.
 A result that came late, twice or out of order is one without a call when that
 call is gone.
 """
+_COUNTED: Final = "M-COUNT-01"
+"""The same where results are counted: one too many."""
 
 _LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
 """Limits of a whole request, which have no place: too much before and less of it afterwards is one fault."""
@@ -66,7 +68,7 @@ def _violations(body: Json, record: Record, mode: Literal["history", "request"])
     from ..protocol.validator import check
 
     found = check(parse(body, dialect=record.dialect), mode=mode, profile=record.profile)
-    same = {rule.id: "misplaced" for rule in RULES.values() if rule.core in _MISPLACED}
+    same = {rule.id: "misplaced" for rule in RULES.values() if rule.core in _MISPLACED or rule.id == _COUNTED}
     return [(same.get(one.rule, one.rule), None if one.rule in _LIMITS else one.index) for one in found if one.level != "info"]
 
 

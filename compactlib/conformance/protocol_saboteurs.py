@@ -92,10 +92,10 @@ def cuts_short(conversation: Conversation, policy: Policy, **options: Any) -> Ou
 def forgets_the_frontier(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """A call that is still running is tidied away."""
     outcome = compact(conversation, policy, **options)
-    pending = divide(conversation).pending
-    if not isinstance(outcome, Compacted) or not pending:
+    division = divide(conversation)
+    if not isinstance(outcome, Compacted) or not division.pending:
         return outcome
-    lost = len(conversation.messages) - pending[0][0]
+    lost = len(conversation.messages) - max(one.start for one in division.steps if one.start <= division.pending[0][0])
     messages = outcome.conversation.messages
     return remade(outcome, policy, messages[:-lost]) if len(messages) - lost > head_stop(outcome) else outcome
 

@@ -74,13 +74,13 @@ def breaks(law: str, *also: str) -> Callable[[Compact], Saboteur]:
 
 
 def remade(outcome: Compacted, policy: Policy, messages: Sequence[Message], *, fused: tuple[int, int] | None = None) -> Compacted:
-    """The outcome with other messages, and sizes that are right again; the honest one if that would miss the target."""
+    """The outcome with other messages, and sizes that are right again; the honest one if that would be too large."""
     made = outcome.conversation
     changed = evolve(made, messages=tuple(messages), fused=fused or made.fused, settled=len(messages))
     sizes = outcome.report["sizes"]
     after = Memo(policy.counter).request(changed)
     over = max(after - sizes["target"], 0)
-    if over and outcome.reason == "target-met":
+    if (over and outcome.reason == "target-met") or after >= outcome.before_tokens:
         return outcome
     return evolve(
         outcome,
@@ -115,6 +115,8 @@ def with_body(outcome: Compacted, policy: Policy, change: Callable[[str], str]) 
     if head is None:
         return outcome
     text = write_summary(change(head.body), head.layout)
+    if policy.counter(text) > outcome.report["sizes"]["summary"]:
+        return outcome
     messages[at] = user(outcome, Text(text), *rest, origin=Origin.SUMMARY)
     return remade(outcome, policy, messages)
 

@@ -40,17 +40,11 @@ from .slots import Piece, Slot
 __all__ = ["carries", "fold", "move"]
 
 _HOLE: Final = "(see attached image)"
-_ALSO: Final = {"openai-responses": frozenset({"image", "document"})}
-"""What results carry besides what the profile of the dialect says (rule R-OUT-01)."""
-
-
-def _kinds(dialect: str) -> frozenset[str]:
-    return PROFILES[dialect].result_media | _ALSO.get(dialect, frozenset())
 
 
 def carries(dialect: str) -> Callable[[Result, Media], bool]:
     """Whether a result of *dialect* may carry a medium."""
-    kinds = _kinds(dialect)
+    kinds = PROFILES[dialect].result_media
     words_only_if_error = dialect == "anthropic"  # rule A-IMG-01
 
     def may(result: Result, media: Media) -> bool:
@@ -64,7 +58,7 @@ def carries(dialect: str) -> Callable[[Result, Media], bool]:
 
 def fold(slots: list[Slot], conversation: Conversation, dialect: str, losses: Losses) -> list[Slot]:
     """The slots with media back in their results, where *dialect* allows it."""
-    if not _kinds(dialect) or not any(_announces(block) for slot in slots for block, _origin in slot.pieces):
+    if not PROFILES[dialect].result_media or not any(_announces(block) for slot in slots for block, _origin in slot.pieces):
         return slots
     kinds = divide(conversation).kinds
     may = carries(dialect)

@@ -30,7 +30,7 @@ from ..errors import WireError
 from ..model import Conversation, Envelope, Json, Message, Origin
 from ..protocol.profiles import PROFILES
 from ..summaries.head import fused, recognise
-from .reading import copy_json, dumps, loads
+from .reading import bounded, copy_json, decode, dumps
 from .shapes import LONE, Take, keep, kind_of
 
 __all__ = ["DIALECTS", "messages_key", "parse", "render", "render_messages"]
@@ -102,8 +102,8 @@ def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Or
     kind = type(body).__name__
     if isinstance(body, str | bytes):
         kind = "bytes" if isinstance(body, bytes) else "str"
-        body = loads(body)
-        take = keep
+        body = decode(body)
+        take = bounded
     elif isinstance(body, dict):
         kind = "dict"
     elif isinstance(body, list):
@@ -165,6 +165,6 @@ def render_messages(conversation: Conversation, give: Take = copy_json) -> list[
     write = _module(conversation.dialect).render_message
     start, stop = conversation.fused
     messages = conversation.messages
-    if stop - start > 1:
+    if stop > start:
         messages = (*messages[:start], fused(messages[start:stop]), *messages[stop:])
     return [write(message, give) for message in messages]

@@ -33,7 +33,7 @@ from typing import Final
 from ..errors import WireError
 from ..model import Json
 
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "MAX_NODES", "Spelled", "copy_json", "dumps", "loads"]
+__all__ = ["MAX_DEPTH", "MAX_DIGITS", "MAX_NODES", "Spelled", "bounded", "copy_json", "decode", "dumps", "loads"]
 
 MAX_DEPTH: Final = 200
 """Deepest nesting of lists and objects."""
@@ -73,6 +73,20 @@ def loads(text: str | bytes) -> Json:
         ...
     compactlib.errors.WireError: $: the key 'a' occurs twice in one object
     """
+    value = decode(text)
+    opening = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    if opening > MAX_DEPTH:  # else it cannot be nested so deep
+        _measure(value)
+    return value
+
+
+def decode(text: str | bytes) -> Json:
+    """
+    Read one JSON value as `loads` does, but for its depth: whoever takes a part of it asks `bounded`, as of a part of an object.
+
+    Raises:
+        WireError: as `loads`.
+    """
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8-sig")
@@ -88,7 +102,23 @@ def loads(text: str | bytes) -> Json:
         raise
     except ValueError as error:
         raise WireError("$", f"an integer of more than {MAX_DIGITS} digits") from error
-    _measure(value)
+    if len(text) > MAX_NODES and sum(map(text.count, ",[{")) >= MAX_NODES:  # else there cannot be so many
+        _measure(value)
+    return value
+
+
+def bounded(value: Json) -> Json:
+    """
+    The *value* itself, a part of what `decode` gave.
+
+    Raises:
+        WireError: it is nested too deep.
+    """
+    inside = value.values() if value.__class__ is dict else value if value.__class__ is list else ()
+    for item in inside:
+        if item.__class__ is dict or item.__class__ is list:
+            _measure(value)
+            break
     return value
 
 

@@ -365,7 +365,7 @@ class Automaton:
     Attributes:
         at: the place of the message being read.
         waiting: the open calls, id -> place.  To be read only.
-        abandoned: the calls, (id, place), that the last `Breach.OPEN` speaks of.
+        abandoned: the calls, (id, place), that the batch which ended last left open; `Breach.OPEN` speaks of them.
         place: where the call stands that the last result which broke something
             answers, -1 if there is none.
 
@@ -426,6 +426,8 @@ class Automaton:
             self._order = None
             if self.waiting:
                 self._abandon()
+            elif self.abandoned:  # what an earlier batch left open was said then
+                self.abandoned = []
         return breach
 
     def see(self, event: int) -> Breach | None:

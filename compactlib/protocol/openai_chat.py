@@ -33,7 +33,7 @@ from typing import Any, Final
 
 from ..model import Block, Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
 from .automaton import Breach, Event, State
-from .profiles import MEDIA_MARKERS, Profile, route_of, sees_tool_images, takes_system_role
+from .profiles import MEDIA_MARKERS, Profile, route_of, sees_tool_images, takes_empty_list, takes_system_role
 from .reader import NEXT, PLACE_BITS, Around, Mode, Reader, reads_like_harness
 from .violation import Violation, quote
 
@@ -77,6 +77,7 @@ class OpenAIChatReader(Reader):
         images = sees_tool_images(model)
         self._image_case = "newer-model" if images else None if self._lax else "older-model"
         self._roles = profile.roles - (frozenset() if takes_system_role(model) else {"system"})
+        self._takes_empty_list = takes_empty_list(model)
         self._names: set[str] = set()
         self._intruder = -1  # the message that stands between open calls and their results
 
@@ -163,10 +164,10 @@ class OpenAIChatReader(Reader):
     def _no_calls(self, message: Message, content: tuple[Block, ...]) -> None:
         """What an assistant message must have where it has no calls."""
         form = message.wire.form
-        if form == "list" and self.profile.string_only and not all(isinstance(block, Call | Reasoning) for block in content):
-            self.report(
-                "O-CONTENT-01", "/content", "the content of an assistant message is a list", "a string", case="string-only"
-            )
+        if form == "list" and self.profile.string_only:
+            is_taken = self._takes_empty_list and all(isinstance(block, Call | Reasoning) for block in content)
+            case = "empty-list" if is_taken else "string-only"
+            self.report("O-CONTENT-01", "/content", "the content of an assistant message is a list", "a string", case=case)
         if any(isinstance(block, Call) for block in content):
             return
         is_empty = all(isinstance(block, Reasoning) for block in content)

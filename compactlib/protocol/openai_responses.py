@@ -77,6 +77,7 @@ _NO_ITEM: Final = frozenset(
     {"context_compaction", "document", "file", "image", "image_url", "input_audio", "input_file", "input_image", "input_text"}
     | {"output_text", "redacted_thinking", "refusal", "summary_text", "text", "thinking", "tool_call", "tool_result", "tool_use"}
 )
+_TEXTS: Final = frozenset({"input_text", "output_text"})
 _SAID: Final = frozenset({"output_text", "refusal"})
 _GIVEN: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
 _CAME_OUT: Final = frozenset({"input_text", "input_image", "input_file"})
@@ -364,7 +365,7 @@ class OpenAIResponsesReader(Reader):
         for place, part in enumerate(body):
             if isinstance(part, Text) and len(part.text) > TEXT_CHARS:
                 self._too_long(f"{key}/{place}/text")
-            kind = part.kind if isinstance(part, Opaque) else part.wire.tag
+            kind = _type_of(part, "input_text")
             if kind not in _CAME_OUT:
                 case = self._lax or (None if kind in _NO_ITEM or kind in _ALIEN else "unknown-part")
                 words = f"a part of type {quote(kind)} in an output"
@@ -385,11 +386,11 @@ class OpenAIResponsesReader(Reader):
         if not content and wire.form == "null":
             path = "/content" if "content" in wire.keys else ""
             self.report("R-CONTENT-01", path, f"the content of item {self.index} is missing", "a string, or a list of parts")
-        allowed = _SAID if message.role == "model" else _GIVEN
+        allowed, own = (_SAID, "output_text") if message.role == "model" else (_GIVEN, "input_text")
         for place, block in enumerate(content):
             if isinstance(block, Text) and len(block.text) > TEXT_CHARS:
                 self._too_long(f"/content/{place}/text")
-            kind = block.kind if isinstance(block, Opaque) else block.wire.tag
+            kind = _type_of(block, own)
             if kind not in allowed:
                 self._odd_part(kind, f"/content/{place}", allowed)
 
@@ -481,6 +482,17 @@ class OpenAIResponsesReader(Reader):
     def _call_path(self, position: int) -> str:
         del position
         return ""
+
+
+def _type_of(part: Block, own: str) -> str:
+    """What the wire calls a part; words that were made here have no type yet, and get the *own* one of where they stand."""
+    if isinstance(part, Opaque):
+        return part.kind
+    word = part.wire.tag
+    if isinstance(part, Text) and word not in _TEXTS:
+        stated = part.wire.get("type")  # it was read so
+        return stated if isinstance(stated, str) else own
+    return word
 
 
 def _is_marker(text: str) -> bool:

@@ -44,6 +44,7 @@ __all__ = [
     "profile_named",
     "route_of",
     "sees_tool_images",
+    "takes_empty_list",
     "takes_prefill",
     "takes_system_role",
     "takes_thinking",
@@ -66,7 +67,7 @@ class Profile:
             each on its own (``no``).
         breaches: which rule, in which of its cases, a breach of the core is here; what is missing is allowed.
         opening: the rule on what a tool loop begins with while the model thinks, or ``None``.
-        result_media: what a result may carry besides text.
+        result_media: what a result may carry besides text: kinds of `Media`.
         prefill: whether a request may end with the model's words: by what the ``model`` is, ``yes``, or ``no``.
         route: whose service it is: the provider's ``own``, a ``compatible`` one, a ``local`` server, or what the ``model``'s
             name tells; Google's own has two doors, and the other is ``vertex``.
@@ -172,6 +173,7 @@ _OPENAI_RESPONSES: Final = Profile(
         Breach.ORDER: ("R-PAIR-03", None),
         Breach.BETWEEN: ("R-PAIR-03", None),
     },
+    result_media=frozenset({"image", "document", "file"}),
     route="model",
     roles=frozenset({"system", "developer"}),
     messages_key="input",
@@ -303,7 +305,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
         ),
         _GEMINI,
         evolve(_GEMINI, name="gemini-2.5", model="gemini-2.5-pro"),
-        evolve(_GEMINI, name="gemini-3", model="gemini-3-pro-preview"),
+        evolve(_GEMINI, name="gemini-3", model="gemini-3-pro-preview", result_media=frozenset({"image", "document"})),
         evolve(_GEMINI, name="gemini-strict", breaches={**_GEMINI.breaches, Breach.ADJACENT: ("G-ALT-01", "strict")}),
         evolve(_GEMINI, name="gemini-vertex", route="vertex"),
         _BEDROCK,
@@ -350,6 +352,7 @@ _GEMINI_NAME: Final = r"gemini-(?:live-)?([0-9]{1,2})(?:\.([0-9]{1,2}))?(?![0-9.
 _FIRST_PARTY: Final = ("gpt-", "o1", "o3", "o4", "chatgpt-", "codex-", "computer-use-", "ft:gpt-")
 _OPEN_WEIGHTS: Final = "gpt-oss"  # served by everybody
 _NO_TOOL_IMAGES: Final = ("gpt-3.5", "gpt-4-", "gpt-4o", "chatgpt-4o", "ft:gpt-4o", "ft:gpt-3.5", "o1")
+_NO_EMPTY_LIST: Final = ("qwen-qwq",)  # recorded once; six other models at Groq took it
 _NO_SYSTEM_ROLE: Final = ("o1-mini", "o1-preview")
 _APART_NOT: Final = ("deepseek-",)  # recorded once: calls with words between them were refused
 _THINKS: Final = ("deepseek-reasoner", "deepseek-v4", "deepseek-flash", "kimi-k2-thinking")
@@ -398,6 +401,16 @@ def sees_tool_images(model: str) -> bool | None:
     if route_of(model) != "own":
         return None
     return not (model == "gpt-4" or model.startswith(_NO_TOOL_IMAGES))
+
+
+def takes_empty_list(model: str) -> bool:
+    """
+    Whether the model called *model* takes an empty list as the content of a message with calls, where a list is refused.
+
+    >>> takes_empty_list("qwen/qwen3-32b"), takes_empty_list("qwen-qwq-32b"), takes_empty_list("")
+    (True, False, True)
+    """
+    return not model.rpartition("/")[2].startswith(_NO_EMPTY_LIST)
 
 
 def takes_system_role(model: str) -> bool:

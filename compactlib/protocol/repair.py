@@ -50,7 +50,8 @@ How it works
 
 What is not here
     The passes themselves: `answering` (pairs), `renaming` (ids), `mending`
-    (contents), `parting` (what may not stand together), `items` (the Responses API).  Nothing is ever declared, and no system text moved (law L26).
+    (contents), `parting` (what may not stand together), `items` (the Responses
+    API).  Nothing is ever declared, and no system text moved (law L26).
 """
 
 from __future__ import annotations

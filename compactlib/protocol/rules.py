@@ -71,6 +71,8 @@ def rules_of(dialect: str) -> tuple[Rule, ...]:
 _SHORTEST_PIECE_CHARS: Final = 10  # " tokens > ", but not "messages."
 _ENOUGH_PERCENT: Final = 40  # of the characters that do not vary, so that a text cut in the middle is still known
 _LEAST_START_CHARS: Final = 22  # of a text of which only the beginning was pasted
+_ELLIPSES: Final = ("...", "\u2026", " ...", " \u2026")
+_CLOSING: Final = " .,)]}"  # what may stand behind words that are cut off
 _CLOSE_PERCENT: Final = 20  # texts that fit this much worse than the best are chance resemblances
 _QUOTES: Final = str.maketrans("", "", "`'\"\\")
 
@@ -131,20 +133,27 @@ def _cut(template: str) -> tuple[str, ...]:
 
 def _fit(pieces: tuple[str, ...], pasted: str) -> int:
     """How much of the pieces stands in *pasted*, in order: per cent of their characters."""
-    at = seen_chars = 0
+    at = seen_chars = opening_chars = 0
     for piece in pieces:
         place = pasted.find(piece, at)
         if place >= 0:
             at = place + len(piece)
-            seen_chars += len(piece)
+            opening_chars += len(piece)
+            if not piece.endswith("["):  # within a path, which says nothing until it is known where it leads
+                seen_chars += opening_chars
+                opening_chars = 0
+        else:
+            opening_chars = 0
     return 100 * seen_chars // sum(map(len, pieces))
 
 
 def _start(pieces: tuple[str, ...], pasted: str) -> int:
-    """How many characters of the first piece that was pasted at all stand there from its beginning."""
+    """How much of the first piece that was pasted at all stands there, in characters; nothing if it goes on otherwise."""
     for piece in pieces:
         place = pasted.find(piece[:_LEAST_START_CHARS])
         if place >= 0:
-            same = (one == other for one, other in zip(piece, pasted[place:], strict=False))
-            return sum(takewhile(bool, same))
+            same = sum(takewhile(bool, (one == other for one, other in zip(piece, pasted[place:], strict=False))))
+            rest = pasted[place + same :].lstrip("0123456789")
+            is_whole = same == len(piece) and not piece.endswith("[")
+            return same if is_whole or not rest.strip(_CLOSING) or rest.startswith(_ELLIPSES) else 0
     return 0

@@ -194,7 +194,7 @@ def test_the_validator_and_the_grammar_agree_on_real_messages(dialect: str) -> N
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_fold_of_feed_is_a_check(dialect: str) -> None:
-    """Feeding one message after another finds what `check` finds, and `finish` in between changes nothing."""
+    """Feeding one message after another finds what `check` finds, nothing twice, and `finish` in between changes nothing."""
     for word in words(4):
         conversation = parse(build(word, dialect), dialect=dialect)
         judge = Validator(conversation)
@@ -205,6 +205,7 @@ def test_a_fold_of_feed_is_a_check(dialect: str) -> None:
         found += judge.finish()
 
         assert sorted(check(conversation), key=repr) == sorted(found, key=repr)
+        assert len({(one.rule, one.pointer, one.call_ids) for one in found}) == len(found)
 
 
 def test_every_cell_of_the_table_is_reached_or_named_impossible() -> None:

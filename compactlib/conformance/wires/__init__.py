@@ -65,7 +65,7 @@ def read_messages(body: Json, dialect: str) -> list[tuple[str, list[Block]]]:
     Role and blocks of each message.
 
     >>> [(role, [block.kind for block in blocks]) for role, blocks in read_messages([
-    ...     {"role": "user", "content": "hi"},
+    ...     {"role": "user", "content": [{"text": "hi"}]},
     ...     {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "ls", "input": {}}}]},
     ... ], "bedrock")]
     [('user', ['text']), ('model', ['call'])]

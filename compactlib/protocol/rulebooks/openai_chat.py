@@ -79,7 +79,8 @@ TABLE: Final[tuple[Rule, ...]] = (
         "[('messages.{n}.content' : value must be a string)]",
         "langchainjs#4153; docker-agent#63; vercel/ai PR#13744; openai-openapi; recorded: genai (Groq)",
         (("compatible", "warning", "an assistant message with null and no calls was accepted through some routes"),
-         ("string-only", "error", "Groq refuses a list with parts as the content of an assistant message"))),
+         ("string-only", "error", "Groq refuses a list as the content of an assistant message"),
+         ("empty-list", "warning", "an empty one beside calls was refused for qwen-qwq-32b and accepted for six models"))),
     Rule("O-CONTENT-02", "C10", "L1", "error", "V", None,
         "tool_calls, where it is present, is not empty.",
         "Invalid 'messages[{n}].tool_calls': empty array. Expected an array with minimum length {n}, "
