@@ -12,7 +12,8 @@ Rules it obeys
     * Law L11.  What is cut says how much is missing and where the whole is.
     * One batch has one limit: the results of ten calls made at once together
       take no more than one may.  Small ones stay whole, and what they leave is
-      divided evenly among the others.
+      divided evenly among the others, down to 256 tokens for each, below which
+      an excerpt is hardly more than its marker.
     * What a person or the model said is never touched, nor are media and
       arguments.
 

@@ -130,6 +130,8 @@ class Policy:
             (one prompt followed by hundreds of steps is normal) or ``never``.
         retain_prompts: whether earlier prompts are quoted verbatim while they
             fit (law L8).
+        list_changed_files: whether the files that calls wrote are listed behind
+            the summary, in one reminder (law L23).
         auto: whether ``when="auto"`` may compact at all.
         schema: the sections of the summary: ``full``, ``structured``,
             ``anchored`` or ``brief``.
@@ -163,6 +165,7 @@ class Policy:
     tail_tokens: int | None = field(default=None, validator=_positive)
     step_cuts: Literal["when-needed", "never"] = field(default="when-needed", validator=_one_of("when-needed", "never"))
     retain_prompts: bool = field(default=True, validator=_boolean)
+    list_changed_files: bool = field(default=True, validator=_boolean)
     auto: bool = field(default=True, validator=_boolean)
     schema: Literal["full", "structured", "anchored", "brief"] = field(
         default="full", validator=_one_of("full", "structured", "anchored", "brief")

@@ -50,7 +50,7 @@ from .markers import Issued
 from .model import Block, Call, Conversation, Json, Media, Message, Opaque, Result, Text
 from .options import Clearing
 from .signals import looks_failed
-from .store import Store, keep, reference_of
+from .store import Store, alias_of, keep, reference_of
 from .stubs import NOTES, Stub, read_stub, write_stub
 from .tokens import Memo, block_tokens
 from .turns import Division, Kind
@@ -249,8 +249,12 @@ def _superseded(answers: Sequence[Answer]) -> dict[int, str]:
 
 def _in_order(
     answers: Sequence[Answer], allowed: Callable[[int], bool], issued: Issued
-) -> Iterator[tuple[int, _Why, str, list[_Unit]]]:
-    """The units of *answers* in the order in which they are least missed: (number of the answer, why, note, units)."""
+) -> Iterator[tuple[int, _Why, str, list[_Unit], int | None]]:
+    """
+    The units of *answers* in the order in which they are least missed.
+
+    Number of the answer, why, note, units, and of a duplicate the number of the newest copy.
+    """
     units = {number: list(_units(answer, issued)) for number, answer in enumerate(answers) if allowed(number)}
     last: dict[tuple[bytes, ...], int] = {}  # the newest answer with this content, whether or not it may be cleared
     for number, answer in enumerate(answers):
@@ -260,19 +264,20 @@ def _in_order(
     superseded = _superseded(answers)
     taken: set[int] = set()
     for number, parts in units.items():
-        if parts and last[tuple(unit.data for unit in parts)] > number:
+        copy = last[tuple(unit.data for unit in parts)] if parts else number
+        if copy > number:
             taken.add(number)
-            yield number, "duplicate", NOTES[0], parts
+            yield number, "duplicate", NOTES[0], parts, copy
     for number, parts in units.items():
         if parts and number in superseded and number not in taken:
             taken.add(number)
-            yield number, "superseded", superseded[number], parts
+            yield number, "superseded", superseded[number], parts, None
     for number, parts in units.items():
         if number not in taken:
-            yield number, "media", "", [unit for unit in parts if unit.text is None]
+            yield number, "media", "", [unit for unit in parts if unit.text is None], None
     for number, parts in units.items():
         if number not in taken:
-            yield number, "oldest", "", [unit for unit in parts if unit.text is not None]
+            yield number, "oldest", "", [unit for unit in parts if unit.text is not None], None
 
 
 # --- Clearing --------------------------------------------------------------------------------------------------------
@@ -331,8 +336,10 @@ def clear(
         return not (answer.result.is_error or looks_failed(answer.result.text))
 
     chosen: dict[tuple[int, int], list[tuple[_Unit, Stub, _Why]]] = {}
+    numbers: set[int] = set()
+    copies: dict[int, int] = {}  # of a duplicate that is cleared, the copy that its stub names
     saved = 0
-    for number, why, note, parts in _in_order(answers, allowed, issued):
+    for number, why, note, parts, copy in _in_order(answers, allowed, issued):
         for unit in parts:
             if before_tokens - saved <= target_tokens:
                 break
@@ -341,7 +348,13 @@ def clear(
             if gain > 0 and (len(unit.data) >= _LEAST_CHARS or unit.text is None):
                 answer = answers[number]
                 chosen.setdefault((answer.position, answer.place), []).append((unit, stub, why))
+                numbers.add(number)
+                if copy is not None:
+                    copies[number] = copy
                 saved += gain
+    for number in (number for number, copy in copies.items() if copy in numbers):  # L11: it does not stand there any more
+        at = answers[number].position, answers[number].place
+        chosen[at] = [(unit, evolve(stub, note=""), why) for unit, stub, why in chosen[at]]
     if not chosen or (saved < least_gain_tokens and before_tokens - saved > target_tokens):
         return None
     return _carried_out(conversation, division, memo, store, options, chosen)
@@ -360,8 +373,7 @@ def _stub_of(unit: _Unit, store: Store, note: str) -> Stub:
     did = deed(call)
     ref = reference_of(unit.data)
     shown = unit.text if unit.text is not None else unit.data.decode("utf-8", "surrogatepass")
-    alias = getattr(store, "alias", None)
-    file = str(alias(ref, _name_of(unit))) if callable(alias) else ""
+    file = alias_of(store, ref, _name_of(unit))
     source = did.objects[0] if did.objects else ""
     return Stub(unit.what, call.name, ref, len(shown), shown.count("\n"), source, file, note)
 

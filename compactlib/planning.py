@@ -34,6 +34,7 @@ from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Re
 from .outcomes import Part
 from .persons import quoted, said_before, says, tokens_owed
 from .protocol.profiles import Profile, profile_named
+from .summaries.changed import LIMIT_CHARS, changed_files, read_changed, write_changed
 from .summaries.head import read_earlier, read_summary, user_message
 from .summaries.transcript import argument_text
 from .tokens import Memo
@@ -147,9 +148,10 @@ def plan(
     weights = memo.sizes(messages)
 
     pinned = _pinned(conversation, division, pins)
-    reminded = tuple(user_message((Text(text),), Origin.REMINDER, profile) for text in _texts(reminders))
     overhead = overhead_tokens(conversation, memo)
     rough = sizes(policy, overhead_tokens=overhead)
+    texts = [*_changed_files(messages, division, policy, rough), *_texts(reminders)]
+    reminded = tuple(user_message((Text(text),), Origin.REMINDER, profile) for text in texts)
     if not rough.overhead_fits:
         raise CannotPlanError(
             "overhead-exceeds-threshold",
@@ -278,6 +280,22 @@ def _texts(reminders: Sequence[Reminder]) -> list[str]:
         if text.strip():
             texts.append(text)
     return texts
+
+
+def _changed_files(messages: tuple[Message, ...], division: Division, policy: Policy, known: Sizes) -> list[str]:
+    """L23: the one list of changed files, from the calls and from the list of the compaction before."""
+    if not policy.list_changed_files:
+        return []
+    earlier: list[str] = []
+    more = 0
+    for at in range(division.head_stop):
+        if division.kinds[at] is Kind.REMINDER:
+            found = read_changed(messages[at].text)
+            if found is not None:
+                earlier, more = list(found[0]), found[1]
+    files = dict.fromkeys((*changed_files(messages), *earlier))
+    text = write_changed(files, more=more, limit_chars=min(LIMIT_CHARS, known.extras))  # a token has a character or more
+    return [text] if text else []
 
 
 def _pinned(conversation: Conversation, division: Division, pins: Sequence[Pin]) -> list[tuple[int, int, Block]]:

@@ -38,7 +38,7 @@ from attrs import frozen
 from .errors import PolicyError, StoreError
 from .markers import REFERENCE, Issued
 from .model import Json
-from .store import Store, fetch, keep
+from .store import Store, alias_of, fetch, keep
 from .stubs import write_pointer
 from .text import count_newlines, floor
 
@@ -128,7 +128,10 @@ def recall(
     key = "" if found is None else found[0]
     if key not in issued:
         return Page("[no such reference was issued in this conversation]")
-    text = fetch(store, key).decode("utf-8", "surrogatepass")
+    try:
+        text = fetch(store, key).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return Page("[what is stored there is no text]")
     whole = text.split("\n")
     if whole[-1] == "":
         whole.pop()
@@ -137,7 +140,7 @@ def recall(
         return Page(f'[lines are given as "first-last", such as "1-{min(len(whole), 200)}"; there are {len(whole)}]')
     first, at, last = wish
     if search is not None:
-        return _matches(key, whole, search, first, last)
+        return _matches(key, whole, search, first, last, page_chars)
     return _lines(key, whole, first, at, last, page_chars)
 
 
@@ -145,7 +148,10 @@ def _range(lines: Json, count: int) -> tuple[int, int, int] | None:
     """The first line wished for, where in it to begin, and the last line, as far as they exist; ``None`` for nonsense."""
     if lines is None:
         return 1, 0, count
-    found = re.fullmatch(r"\s*([0-9]{1,9})(?:@([0-9]{1,9}))?\s*(?:[-:,]\s*([0-9]{1,9})\s*)?", str(lines)[:60])
+    wish = str(lines) if lines.__class__ is int and 0 < lines < 1_000_000_000 else lines
+    if not isinstance(wish, str):
+        return None
+    found = re.fullmatch(r"\s*([0-9]{1,9})(?:@([0-9]{1,9}))?\s*(?:[-:,]\s*([0-9]{1,9})\s*)?", wish[:60])
     if found is None:
         return None
     first, last = int(found[1]), int(found[3] or found[1])
@@ -181,22 +187,28 @@ def _lines(ref: str, whole: Sequence[str], first: int, at: int, last: int, page_
     return Page("\n".join([head, *shown, f'[more follows: lines="{wish}"]']), {"ref": ref, "lines": wish})
 
 
-def _matches(ref: str, whole: Sequence[str], search: Json, first: int, last: int) -> Page:
-    """The lines that hold *search*, with their numbers."""
+def _matches(ref: str, whole: Sequence[str], search: Json, first: int, last: int, page_chars: int) -> Page:
+    """The lines that hold *search*, with their numbers, as many as fit."""
     if not isinstance(search, str) or not search.strip():
         return Page("[there is nothing to search for]")
-    wanted = search.casefold()
-    found = [number for number in range(first, last + 1) if wanted in whole[number - 1].casefold()]
-    shown = []
-    for number in found[:_MATCHES]:
+    pattern = re.compile(re.escape(search), re.IGNORECASE)  # literal: nothing in it is special
+    found = [(number, hit) for number in range(first, last + 1) if (hit := pattern.search(whole[number - 1])) is not None]
+    shown: list[str] = []
+    used = 0
+    for number, hit in found[:_MATCHES]:
         line = whole[number - 1]
-        start = max(line.casefold().find(wanted) - _MATCH_CHARS // 2, 0) if len(line) > _MATCH_CHARS else 0
-        shown.append(f"{number}: {line[start : start + _MATCH_CHARS]}")
+        start = max(hit.start() - _MATCH_CHARS // 2, 0) if len(line) > _MATCH_CHARS else 0
+        piece = line[start : start + _MATCH_CHARS]
+        text = f"{number}: {'...' if start else ''}{piece}{'...' if start + len(piece) < len(line) else ''}"
+        if shown and used + len(text) + 1 > page_chars:
+            break
+        shown.append(text)
+        used += len(text) + 1
     head = f"[{len(found)} of {max(last - first + 1, 0)} lines hold {json.dumps(search[:80])}]"
-    if len(found) <= _MATCHES:
+    if len(found) == len(shown):
         return Page("\n".join([head, *shown]))
-    wish = f"{found[_MATCHES]}-{last}"
-    more = f'[{len(found) - _MATCHES} more: lines="{wish}"]'
+    wish = f"{found[len(shown)][0]}-{last}"
+    more = f'[{len(found) - len(shown)} more: lines="{wish}"]'
     return Page("\n".join([head, *shown, more]), {"ref": ref, "search": search, "lines": wish})
 
 
@@ -264,7 +276,7 @@ def reference(
     made = _stored(name or "value", text, store)
     whole = text.split("\n")
     shown = [
-        f"{number}: {whole[number - 1][:_MATCH_CHARS]}"
+        f"{number}: {_shortened(whole[number - 1])}"
         for first, last in lines
         for number in range(max(first, 1), min(last, len(whole)) + 1)
     ]
@@ -275,9 +287,12 @@ def reference(
 def _stored(name: str, text: str, store: Store) -> Stashed:
     ref = keep(store, text.encode("utf-8", "surrogatepass"), name=name)
     size = (len(text), count_newlines(text))
-    alias = getattr(store, "alias", None)
-    file = str(alias(ref, name)) if callable(alias) else ""
-    return Stashed(write_pointer(name, ref, *size, file=file), ref, {ref: size})
+    return Stashed(write_pointer(name, ref, *size, file=alias_of(store, ref, name)), ref, {ref: size})
+
+
+def _shortened(line: str) -> str:
+    """A line of bounded length that says when it is not whole."""
+    return line if len(line) <= _MATCH_CHARS else line[: floor(line, _MATCH_CHARS)] + "..."
 
 
 def _field(value: Json, path: str) -> str:
@@ -285,12 +300,11 @@ def _field(value: Json, path: str) -> str:
     for step in path.split("."):
         if isinstance(value, dict) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        elif isinstance(value, list) and step.isdecimal() and len(step) < 10 and int(step) < len(value):
             value = value[int(step)]
         else:
             return "(no such field)"
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= _MATCH_CHARS else shown[: floor(shown, _MATCH_CHARS)] + "..."
+    return _shortened(json.dumps(value, ensure_ascii=False))
 
 
 def _read(path: Path, roots: Sequence[Path]) -> str:

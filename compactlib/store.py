@@ -39,6 +39,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,7 +47,7 @@ from typing import Final, Protocol
 
 from .errors import PolicyError, StoreError
 
-__all__ = ["DirectoryStore", "MemoryStore", "Store", "fetch", "keep", "reference_of"]
+__all__ = ["DirectoryStore", "MemoryStore", "Store", "alias_of", "fetch", "keep", "reference_of"]
 
 _REFERENCE: Final = re.compile("[0-9a-f]{64}")
 _NAME_CHARS: Final = 80
@@ -119,6 +120,24 @@ def fetch(store: Store, reference: str) -> bytes:
     if reference_of(data) != reference:
         raise StoreError(f"what is stored under {reference} is damaged: its digest differs", rule="L10")
     return data
+
+
+def alias_of(store: Store, reference: str, name: str) -> str:
+    """
+    Where a file tool finds what is put under *name*, ``""`` in a store that has no such places.
+
+    Raises:
+        StoreError: the store has them, and failed to say.
+    """
+    alias = getattr(store, "alias", None)
+    if not callable(alias):
+        return ""
+    try:
+        return str(alias(reference, name))
+    except StoreError:
+        raise
+    except Exception as error:  # see `keep`
+        raise StoreError(f"the store could not say where {reference} stands: {type(error).__name__}") from error
 
 
 def _check(reference: object) -> None:
@@ -195,6 +214,8 @@ class DirectoryStore:
     def __init__(self, root: str | os.PathLike[str], *, quota_bytes: int | None = None) -> None:
         _check_quota(quota_bytes)
         self.root: Final = Path(root)
+        if "\0" in str(root):
+            raise StoreError("the name of a directory holds no zero byte")
         self._quota_bytes: Final = quota_bytes
         self._used_bytes: int | None = None  # not counted yet
         with _as_store_error(f"make the directory {self.root}"):
@@ -204,10 +225,14 @@ class DirectoryStore:
         """Keep *data*, and where a *name* is wished for, a copy under it; see `alias`."""
         reference = reference_of(data)
         with _as_store_error(f"keep {reference}"):
-            if self._read("objects", reference[:2], reference[2:]) != data:  # absent, or damaged
-                self._write(data, "objects", reference[:2], reference[2:])
-            if name and self._read("names", alias := self._alias(reference, name)) != data:
-                self._write(data, "names", alias)
+            wanted = [("objects", reference[:2], reference[2:])]
+            if name:
+                wanted.append(("names", self._alias(reference, name), ""))
+            places = [tuple(filter(None, place)) for place in wanted]
+            absent = [place for place in places if self._read(*place) != data]  # or damaged
+            self._charge(len(data) * len(absent))
+            for place in absent:
+                self._write(data, *place)
         return reference
 
     def get(self, reference: str) -> bytes:
@@ -259,8 +284,10 @@ class DirectoryStore:
         *folders, name = path
         try:
             with _folder(self.root, *folders) as handle:
-                number = os.open(name, os.O_RDONLY | _NOFOLLOW, dir_fd=handle)
+                number = os.open(name, os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0), dir_fd=handle)
                 with os.fdopen(number, "rb") as stream:
+                    if not stat.S_ISREG(os.fstat(number).st_mode):
+                        raise StoreError(f"what stands at {'/'.join(path)} is no ordinary file")
                     return stream.read()
         except FileNotFoundError:
             return None
@@ -268,7 +295,6 @@ class DirectoryStore:
     def _write(self, data: bytes, *path: str) -> None:
         """Write aside, sync, rename, sync the folder."""
         *folders, name = path
-        self._charge(len(data))
         place = self.root
         for folder in folders:
             place /= folder

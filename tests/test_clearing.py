@@ -311,3 +311,28 @@ def _comes_back(before: Result, after: Result, made: Cleared, store: MemoryStore
             assert data.decode("utf-8", "surrogatepass") == old.text
         elif isinstance(old, Media):
             assert json.loads(data) == old.source
+
+
+def test_what_failed_supersedes_nothing() -> None:
+    """A write that was refused, a read that found nothing."""
+    for later in (result("w", "Error: permission denied", is_error=True), result("w", "Error: no such file")):
+        subject = conversation(
+            (call("a"), result("a", OTHER)),
+            (call("b", path="b.txt"), result("b")),
+            (call("w", "edit" if later.get("is_error") else "read", path="b.txt"), later),
+            (call("y"), result("y", "ok")),
+        )
+        assert gone(done(subject, target_tokens=Memo().request(subject) - 100)) == [("a.txt", "oldest")]
+
+
+def test_a_stub_names_a_copy_only_where_it_still_stands() -> None:
+    """Law L11."""
+    subject = conversation((call("a"), result("a", OTHER)), (call("b"), result("b", OTHER)), (call("c"), result("c", "ok")))
+    made = done(subject)
+
+    assert [read_stub(answer.result.text, issued=made.issued) is not None for answer in answered(made.conversation.messages)] == [
+        True,
+        True,
+        False,
+    ]
+    assert NOTES[0] not in "".join(answer.result.text for answer in answered(made.conversation.messages))

@@ -183,3 +183,12 @@ def test_arguments_are_searched_too() -> None:
 
     assert "src/deep/b.py" in found(call)
     assert found(call)["4471"] is Kind.NUMBER
+
+
+@pytest.mark.parametrize(("fact", "text"), [("4430", "id=144305"), ("AB-12", "XAB-1299"), ("src/a.py", "lib/src/a.pyc")])
+def test_part_of_a_longer_name_is_no_survival(fact: str, text: str) -> None:
+    assert [anchor.text for anchor in missing([Anchor(Kind.NUMBER, fact, 0, fact)], [text])] == [fact]
+
+
+def test_the_clause_is_that_of_the_fact_and_not_of_a_longer_one() -> None:
+    assert Anchor(Kind.NUMBER, "120", 0, "row 31205 ok\ntimeout 120 s").clause() == "timeout 120 s"

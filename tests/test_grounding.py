@@ -46,7 +46,6 @@ def flagged(text: str, *messages: Message, previous: str = "", **more: Any) -> s
         '- "never  PUSH to the\nmain branch"'.replace("\n", " "),
         "- ordinary words, nothing else, 42 of them",
         "## Goal 9999",
-        "> quoted: made/up.py",
     ],
 )
 def test_what_is_borne_out_has_no_flag(text: str) -> None:
@@ -168,3 +167,25 @@ def test_a_hostile_reply_costs_its_length(piece: str) -> None:
     reply = piece * (100_000 // len(piece))
     ground(reply, evidence_of(SAID, [], reply))
     ground("- src/x.py", evidence_of([human(reply)], [], ""))
+
+
+def test_no_part_of_a_reply_is_out_of_reach() -> None:
+    """A sentence without end, a quoted line, a line that begins with a number sign."""
+    invented = "never/was/there.py"
+    for text in (f"- {'so it goes and ' * 300}{invented} in it", f"> {invented}", f"#1 {invented}"):
+        assert f"{invented} {UNVERIFIED}" in flagged(text)
+
+
+def test_part_of_a_longer_name_bears_nothing_out() -> None:
+    assert flagged("- AB-12 is done", human("xAB-123 is done")) == "- AB-12 [unverified] is done"
+
+
+@pytest.mark.parametrize("text", ["- MARKER_7F3A was never seen", "- marker_7f3a was not found"])
+def test_an_absence_is_contradicted_in_other_words_and_letters(text: str) -> None:
+    assert flagged(text, *ran(LOG)).endswith("[contradicted: stands in message 1, line 1101]")
+
+
+def test_the_two_hundredth_absence_is_still_looked_up_beside_many_claims() -> None:
+    claims = "\n".join(f"- made/up/{number}.py" for number in range(300))
+
+    assert flagged(f'{claims}\n- "MARKER_7F3A" is absent', *ran(LOG)).endswith("line 1101]")

@@ -157,3 +157,26 @@ def test_the_tools_are_declared_as_they_are() -> None:
     assert [tool["name"] for tool in TOOLS] == ["recall", "stash"]
     assert set(TOOLS[0]["parameters"]["properties"]) == {"ref", "lines", "search"}
     assert set(TOOLS[1]["parameters"]["properties"]) == {"name", "text"}
+
+
+def test_what_is_no_text_is_said_to_be_none() -> None:
+    store = MemoryStore()
+    ref = store.put(b"\xff\xfe\x80")
+
+    assert recall(ref, store, issued={ref: (3, 0)}).text == "[what is stored there is no text]"
+
+
+def test_matches_keep_to_the_page_and_are_shown() -> None:
+    """Also where letters grow in folding, and in the middle of a long line."""
+    ref, issued = put(("ß" * 2_000 + "NEEDLE" + "x" * 50 + "\n") * 40)
+    found = pages(ref, issued, search="needle", page_chars=1_000)
+
+    assert all(len(page.text) <= 1_400 for page in found)
+    assert sum(page.text.count("NEEDLE") for page in found) == 40
+
+
+@pytest.mark.parametrize("lines", [pytest.param(10**5_000, id="huge"), [[]] * 3, True, 1.5, b"1-2"])
+def test_lines_may_be_anything(lines: Any) -> None:
+    ref, issued = put("one\ntwo\n")
+
+    assert recall(ref, STORE, issued=issued, lines=lines).text.startswith("[")

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlib.errors import PolicyError, StoreError
-from compactlib.store import DirectoryStore, MemoryStore, Store, fetch, keep, reference_of
+from compactlib.store import DirectoryStore, MemoryStore, Store, alias_of, fetch, keep, reference_of
 
 DATA = b"line 1\r\nline 2\x00\xff"
 REF = reference_of(DATA)
@@ -311,3 +311,34 @@ def test_the_adapter_serves_an_object_store(monkeypatch: pytest.MonkeyPatch) -> 
             fetch(store, reference)
     finally:
         server.stop()
+
+
+def test_a_pipe_in_the_place_of_an_object_does_not_hang(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    keep(store, DATA)
+    object_file(tmp_path, REF).unlink()
+    os.mkfifo(object_file(tmp_path, REF))
+    with pytest.raises(StoreError, match="no ordinary file"):
+        store.get(REF)
+
+
+def test_a_quota_that_a_name_exceeds_leaves_nothing_stored(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path, quota_bytes=20)
+    with pytest.raises(StoreError, match="quota"):
+        keep(store, DATA, name="log")
+
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_an_impossible_directory_is_the_stores_error() -> None:
+    with pytest.raises(StoreError):
+        DirectoryStore("a\0b")
+
+
+def test_a_store_that_cannot_say_where_a_name_stands_fails_as_a_store() -> None:
+    class Lost(MemoryStore):
+        def alias(self, reference: str, name: str) -> str:
+            raise RuntimeError("lost")
+
+    with pytest.raises(StoreError, match="could not say where"):
+        alias_of(Lost(), REF, "log")

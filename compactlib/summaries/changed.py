@@ -60,13 +60,14 @@ def changed_files(messages: Iterable[Message]) -> tuple[str, ...]:
     return tuple(reversed(found))
 
 
-def write_changed(files: Iterable[str], *, more: int = 0) -> str:
+def write_changed(files: Iterable[str], *, more: int = 0, limit_chars: int = LIMIT_CHARS) -> str:
     """
     The reminder that lists *files*, ``""`` if there are none.
 
     Args:
         files: paths, the newest first.
         more: how many further ones an earlier list had no room for.
+        limit_chars: the longest list; ``""`` if not even one file fits.
 
     >>> print(write_changed(["src/a.py", "b.py"]))
     [compactlib changed files v1: 2]
@@ -77,7 +78,7 @@ def write_changed(files: Iterable[str], *, more: int = 0) -> str:
     if not names:
         return ""
     lines = [f"[compactlib changed files v1: {len(names) + more}]"]
-    room = LIMIT_CHARS - len(lines[0]) - len("\n[999999999 more]")
+    room = limit_chars - len(lines[0]) - len("\n[999999999 more]")
     shown = 0
     for name in names:
         if len(name) + 1 > room:
@@ -85,6 +86,8 @@ def write_changed(files: Iterable[str], *, more: int = 0) -> str:
         room -= len(name) + 1
         lines.append(name)
         shown += 1
+    if not shown:
+        return ""
     left = len(names) - shown + more
     if left:
         lines.append(f"[{left} more]")

@@ -50,7 +50,7 @@ from ..tokens import Counter
 from .cues import cues, sentences
 from .transcript import argument_text, calls_by_result, stated_origins
 
-__all__ = ["Anchor", "Appendix", "Kind", "Tokens", "find_anchors", "kind_of", "missing", "write_appendix"]
+__all__ = ["Anchor", "Appendix", "Kind", "Tokens", "find_anchors", "kind_of", "missing", "place_of", "write_appendix"]
 
 
 class Kind(enum.Enum):
@@ -89,6 +89,7 @@ _RANKS: Final = {
 _TOKEN_CHARS: Final = 200  # a longer token is no name
 _CLAUSES: Final = (160, 80, 48)  # characters of a clause: the first at which all facts fit, else the last
 _ERRORS_A_TEXT: Final = 4
+_OCCURRENCES: Final = 200  # of one name that are looked at
 _ERROR_RANK: Final = 5  # of `signals`: verdicts, crashes, exit codes, errors
 _FRAMES: Final = 2  # lines of a stack trace that stand below its error
 _SEARCHED: Final = 400  # anchors that are looked for letter by letter; the others are looked up as tokens
@@ -123,7 +124,7 @@ class Anchor:
         """
         if "\n" in self.text or len(self.text) >= limit_chars:
             return self.text
-        at = self.source.find(self.text)
+        at = place_of(self.text, self.source)
         if at < 0:
             return self.text
         start = self.source.rfind("\n", 0, at) + 1
@@ -317,6 +318,30 @@ def _errors(text: str) -> Iterator[tuple[Kind, str]]:
         yield Kind.ERROR, text[start:end].strip("\n")
 
 
+def place_of(name: str, text: str) -> int:
+    """
+    Where *name* stands in *text* and is no part of a longer name; -1 if nowhere.
+
+    >>> place_of("120", "row 31205 ok, timeout 120 s"), place_of("AB-12", "XAB-1299")
+    (22, -1)
+    """
+    at = text.find(name)
+    for _ in range(_OCCURRENCES):
+        if at < 0:
+            return -1
+        stop = at + len(name)
+        before, behind = text[at - 1 : at] if at else "", text[stop : stop + 1]
+        if not (_goes_on(before, name[0]) or _goes_on(name[-1], behind)):
+            return at
+        at = text.find(name, at + 1)
+    return -1
+
+
+def _goes_on(left: str, right: str) -> bool:
+    """Whether a name goes on between two characters; scripts without spaces have no such boundary."""
+    return bool(left and right) and (left.isalnum() or left == "_") and (right.isalnum() or right == "_") and left < "\u2e80"
+
+
 # --- Surviving -------------------------------------------------------------------------------------------------------
 
 
@@ -386,7 +411,7 @@ def missing(anchors: Iterable[Anchor], texts: Sequence[str]) -> list[Anchor]:
             continue
         if searched < _SEARCHED:
             searched += 1
-            if anchor.text in whole:
+            if place_of(anchor.text, whole) >= 0:
                 continue
         found.append(anchor)
     return found

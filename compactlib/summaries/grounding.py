@@ -43,7 +43,7 @@ from attrs import frozen
 
 from ..deeds import deed
 from ..model import Call, Message, Origin, Result, Text
-from .facts import Kind, Tokens, kind_of
+from .facts import Kind, Tokens, kind_of, place_of
 from .transcript import argument_text, stated_origins
 
 __all__ = ["UNVERIFIED", "Evidence", "Grounded", "evidence_of", "ground", "hidden_in"]
@@ -197,7 +197,7 @@ def ground(text: str, evidence: Evidence) -> Grounded:
     judge = _Judge(evidence)
     out: list[str] = []
     for line in _FLAG.sub("", text).split("\n"):
-        if line.startswith(("#", "> ")):  # headings are ours, and quotations were made by us
+        if line.startswith("## "):  # headings are the schema's: others are escaped
             out.append(line)
         else:
             out.append("".join(judge.sentence(part) for part in _sentences(line)))
@@ -212,11 +212,16 @@ def _stop() -> re.Pattern[str]:
 def _sentences(line: str) -> Iterator[str]:
     """The sentences of a line, with what stands between them."""
     at = 0
-    for found in _stop().finditer(line):
-        yield line[at : found.end()]
-        at = found.end()
-    if at < len(line):
-        yield line[at:]
+    for found in [*_stop().finditer(line), None]:
+        stop = len(line) if found is None else found.end()
+        while stop - at > _SENTENCE_CHARS:  # whatever has no end is judged in pieces
+            space = line.rfind(" ", at, at + _SENTENCE_CHARS)
+            piece = space + 1 if space > at else at + _SENTENCE_CHARS
+            yield line[at:piece]
+            at = piece
+        if at < stop:
+            yield line[at:stop]
+        at = stop
 
 
 class _Judge:
@@ -226,19 +231,17 @@ class _Judge:
         self.evidence = evidence
         self.tokens = Tokens(text for _, text in evidence.texts)
         self.numbers: frozenset[str] | None = None
-        self.searched = 0
+        self.searched = self.looked = 0
+        self.outputs: list[tuple[str, str]] | None = None
         self.folded: str | None = None
         self.said: str | None = None
         self.unverified = self.contradicted = self.unseen = self.unrun = 0
 
     def sentence(self, text: str) -> str:
         """A sentence with its flags."""
-        if len(text) > _SENTENCE_CHARS:
-            return text
         body = text.rstrip()
         space = text[len(body) :]
-        absent = _absence().search(body) if len(body) < _SENTENCE_CHARS else None
-        if absent is not None:
+        if _absence().search(body) is not None:
             flag = self._absence(body)
             if flag:
                 return f"{_before_stop(body, flag)}{space}"
@@ -290,15 +293,16 @@ class _Judge:
             if self.numbers is None:
                 self.numbers = frozenset(_digits(one) for _, one in self.evidence.texts for one in _all_numbers(one))
             return _digits(claim) in self.numbers
-        return self._stands(claim)
+        return self._stands(claim, whole=False)
 
-    def _stands(self, words: str) -> bool:
+    def _stands(self, words: str, *, whole: bool = True) -> bool:
+        """Whether *words* stand in the evidence; a name must not be part of a longer one."""
         if self.searched >= _SEARCHED:
             return False
         self.searched += 1
         if self.folded is None:
             self.folded = "\n".join(_fold(text) for _, text in self.evidence.texts)
-        return _fold(words) in self.folded
+        return _fold(words) in self.folded if whole else place_of(_fold(words), self.folded) >= 0
 
     def _was_said(self, words: str) -> bool:
         if self.said is None:
@@ -322,11 +326,15 @@ class _Judge:
         return ""
 
     def _place_of(self, name: str) -> str:
-        if len(name) < 3 or self.searched >= _SEARCHED:
+        """Where an output of a tool holds *name*, whatever the case of its letters; ``""`` if none does."""
+        wanted = name.lower()
+        if len(name) < 3 or self.looked >= _SEARCHED:
             return ""
-        self.searched += 1
-        for place, text in self.evidence.texts:
-            at = text.find(name) if place else -1
+        self.looked += 1
+        if self.outputs is None:
+            self.outputs = [(place, text.lower()) for place, text in self.evidence.texts if place]
+        for place, text in self.outputs:
+            at = place_of(wanted, text)
             if at >= 0 and not _absence().search(text[at : at + len(name) + 80].partition("\n")[0]):
                 return f"{place}, line {text.count(chr(10), 0, at) + 1}"
         return ""
@@ -392,7 +400,7 @@ def _absence() -> re.Pattern[str]:
     return re.compile(
         r"(?i)\b(?:not found|no such|(?:does|do|did)(?:n't| not) (?:exist|occur|appear|contain)|"
         r"(?:is|are|was|were)(?:n't| not) (?:there|present|found|in)|(?:is|are|was|were) (?:missing|absent)|absent|"
-        r"no (?:occurrences?|match|matches|trace)|nowhere|"
+        r"no (?:occurrences?|match|matches|trace)|nowhere|never (?:seen|found|occurs?|appears?|existed)|not seen|"
         r"отсутству\w*|не найден\w*|не обнаружен\w*|не существует|не содержит\w*|нет в|не встречается|не оказалось)\b"
     )
 
