@@ -68,7 +68,7 @@ HOSTILE = (
 _POOL = [
     f"{stem}{number}"
     for number in range(160)
-    for stem in ("alpha", "beta_", "src/mod", "check", "файл", "строка", "値", "v1.", "row", "build")
+    for stem in ("alpha", "beta_", "src/mod", "check", "файл", "строка", "値", "v1.", "row", "build", "c0ffee00d15ea5e")
 ]
 _TAGGED = "<system-reminder>{}</system-reminder>"
 

@@ -189,3 +189,11 @@ def test_the_two_hundredth_absence_is_still_looked_up_beside_many_claims() -> No
     claims = "\n".join(f"- made/up/{number}.py" for number in range(300))
 
     assert flagged(f'{claims}\n- "MARKER_7F3A" is absent', *ran(LOG)).endswith("line 1101]")
+
+
+def test_the_quotation_of_the_first_prompt_is_ours_and_whole() -> None:
+    """No flag stands in it (law L11); what a model quotes elsewhere has no such right."""
+    text = "## Goal\nFirst prompt:\n> see made/up.py\n> [truncated v1: omitted 1 of 9 chars]\n- see made/up.py"
+
+    assert flagged(text) == text + f" {UNVERIFIED}"
+    assert flagged(f"{text}\n## Done\nFirst prompt:\n> see made/up.py").endswith(UNVERIFIED)

@@ -24,10 +24,11 @@ How it works
     `size_checks`        L12, L13
     `stability_checks`   L16, L17, L19
     `honesty_checks`     L20, L25
+    `fact_checks`        L21 to L23
     ===================  =====================================================
 
-    Laws that speak of stores, sessions, ledgers, windows of summarisers,
-    anchors and claims (L10, L14, L15, L18, L21 to L24) have no check yet.
+    Laws that speak of stores, sessions, ledgers and windows of summarisers
+    (L10, L14, L15, L18, L24) have no check yet.
 
 What is not here
     Making records (`running`, `shorthand`) and compactors that break the laws
@@ -40,6 +41,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from .fact_checks import claims_flagged, facts_survive, one_list_of_files
 from .findings import LAWS, Finding
 from .honesty_checks import one_summary, text_stays_text
 from .loss_checks import markers_true, nothing_invented, prompts_kept, tail_verbatim, untouched
@@ -71,6 +73,9 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
         "L17": idle,
         "L19": input_untouched,
         "L20": one_summary,
+        "L21": facts_survive,
+        "L22": claims_flagged,
+        "L23": one_list_of_files,
         "L25": text_stays_text,
         "L26": system_untouched,
     }

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .evidence import Evidence, evidence, last_replies
+from .fact_checks import is_list
 from .findings import Finding, broken, unknown
 from .heads import Excerpt, earlier_prompts, excerpts, folded, is_plain, sections, shown
 from .record import Exchange, Origin, Record
@@ -268,7 +269,7 @@ def _is_ours(record: Record, seen: Evidence, at: int, block: Block) -> bool:
         quoted = earlier_prompts(block.text)
         return block is seen.after[at].blocks[0] or (quoted is not None and all(_was_said(text, seen) for text in quoted))
     if kind == "reminder":
-        return block.text in record.reminders
+        return block.text in record.reminders or is_list(block.text)  # whether the list is true is for L23
     if kind == "pin" and block.text.startswith("[pinned "):
         pinned = [one for unit in seen.before for one in unit.blocks if one.kind in ("call", "result")]
         return any(one.text in block.text for one in pinned)

@@ -107,6 +107,7 @@ class Record:
             prompt kept before it, if the compactor says so.
         over_by_tokens, irreducible_tokens, fits: what it says about a result above the target.
         dangling: how many dangling calls it says it dropped.
+        facts_left: how many facts it says it left out (law L21).
         kinds, made_kinds: what the messages of *before* and *after* are, by index.
         kinds_told: whether the compactor was told the kinds, too.
         sizes: tokens of the messages of *before*, those of a fused head taken apart.
@@ -139,6 +140,7 @@ class Record:
     irreducible_tokens: int | None = None
     fits: bool | None = None
     dangling: int | None = None
+    facts_left: int | None = None
     kinds: tuple[Origin | None, ...] | None = None
     made_kinds: tuple[Origin | None, ...] | None = None
     kinds_told: bool = True

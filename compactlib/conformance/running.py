@@ -215,6 +215,7 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
             irreducible_tokens=outcome.irreducible_tokens,
             fits=outcome.fits,
             dangling=outcome.report.get("dangling"),
+            facts_left=((outcome.report.get("summary") or {}).get("anchors") or {}).get("left"),
             pinned_tokens=(outcome.report.get("head") or {}).get("pins"),
         )
     return record

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from .fact_saboteurs import FACTS
 from .honesty_saboteurs import HONESTY
 from .loss_saboteurs import LOSS
 from .protocol_saboteurs import PROTOCOL
@@ -32,6 +33,6 @@ from .stability_saboteurs import STABILITY
 __all__ = ["SABOTEURS", "Saboteur"]
 
 SABOTEURS: Final[Mapping[str, Saboteur]] = MappingProxyType(
-    {saboteur.name: saboteur for saboteur in (*PROTOCOL, *LOSS, *STABILITY, *HONESTY)}
+    {saboteur.name: saboteur for saboteur in (*PROTOCOL, *LOSS, *STABILITY, *HONESTY, *FACTS)}
 )
 """Every saboteur by its name."""

@@ -41,7 +41,8 @@ __all__ = ["expand_message", "expand_record", "judge_example"]
 _PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _KINDS: Final = frozenset({"prompt", "model", "result", "attachment", "harness", "system", "summary", "pin", "reminder"})
 _COPIED: Final = (
-    "reason", "when", "cut", "kept_prompt", "over_by_tokens", "irreducible_tokens", "fits", "dangling", "same_object",
+    "reason", "when", "cut", "kept_prompt", "over_by_tokens", "irreducible_tokens", "fits", "dangling", "facts_left",
+    "same_object",
     "same_tail", "kinds_told", "mutated", "summary_tokens", "pinned_tokens",
 )  # fmt: skip
 

@@ -44,6 +44,7 @@ from attrs import frozen
 from ..deeds import deed
 from ..model import Call, Message, Origin, Result, Text
 from .facts import Kind, Tokens, kind_of, place_of
+from .provenance import FIRST_PROMPT
 from .transcript import argument_text, stated_origins
 
 __all__ = ["UNVERIFIED", "Evidence", "Grounded", "evidence_of", "ground", "hidden_in"]
@@ -196,8 +197,12 @@ def ground(text: str, evidence: Evidence) -> Grounded:
     """
     judge = _Judge(evidence)
     out: list[str] = []
+    quotes = quoting = False  # whether the one quotation that is ours was met, and goes on
     for line in _FLAG.sub("", text).split("\n"):
-        if line.startswith("## "):  # headings are the schema's: others are escaped
+        quoting = quoting and line.startswith("> ")
+        if line == FIRST_PROMPT and not quotes:
+            quotes = quoting = True
+        if quoting or line.startswith("## "):  # headings are the schema's: others are escaped
             out.append(line)
         else:
             out.append("".join(judge.sentence(part) for part in _sentences(line)))
