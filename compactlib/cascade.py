@@ -96,7 +96,16 @@ def cascade(
         except PolicyError as error:
             if error.field != "counter":
                 raise
-    further = {"when": when, "focus": focus, "pins": pins, "reminders": reminders, "previous": previous, "run": run}
+    known_refs = {**(issued or {}), **(cleared.issued if cleared is not None else {})}
+    further = {
+        "issued": known_refs,
+        "when": when,
+        "focus": focus,
+        "pins": pins,
+        "reminders": reminders,
+        "previous": previous,
+        "run": run,
+    }
     if cleared is None or known is None:
         if "summarise" in chosen:
             return (yield from compaction(conversation, policy, **further))  # type: ignore[arg-type]  # the arguments, as they came

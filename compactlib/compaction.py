@@ -40,25 +40,28 @@ from __future__ import annotations
 
 from collections import Counter as Multiset
 from collections.abc import Generator, Iterator, Sequence
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from attrs import asdict, evolve
 
 from .budget import Policy, Sizes, sizes
 from .errors import PolicyError
+from .markers import Issued
 from .model import Call, Conversation, Json, Message, Origin, Result, Text
 from .outcomes import REASONS, AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
 from .persons import person_words, says
 from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, plan
 from .protocol.rules import RULES
 from .protocol.validator import check
+from .stubs import read_stub
 from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge
 from .summaries.facts import find_anchors, missing, write_appendix
 from .summaries.head import Layout, user_message, write_summary
 from .summaries.provenance import said_by_persons
 from .summaries.rendering import SummaryRequest, again, continued, render_request
 from .summaries.schema import SCHEMA_VERSION, SCHEMAS, Schema, Sections, parse_sections, render_sections
-from .summaries.transcript import argument_text
+from .summaries.transcript import argument_text, label
 from .text import segmenter
 from .tokens import Memo
 from .truncation import truncate
@@ -78,8 +81,11 @@ _LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
 """Limits of a whole request: too much before and less of it afterwards is one fault, wherever it is noticed."""
 _MORE: Final = "- and more: "  # begins the line that counts the facts for which there was no room
 _LEFT_OUT: Final = "facts were left out; the messages that were replaced hold them"
+_WAY_BACK: Final = ": ref="  # stands in an item before the reference of something that was cleared
 _LEAST_CONTEXT_CHARS: Final = 240  # a shorter excerpt is hardly more than its marker
 _LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
+
+_NOTHING: Final[Issued] = MappingProxyType({})
 
 Reply: TypeAlias = "str | Summary | SummaryFailed"
 """What the engine is sent for an `AskSummary`."""
@@ -93,6 +99,7 @@ def compaction(
     focus: str | None = None,
     pins: Sequence[Pin] = (),
     reminders: Sequence[Reminder] = (),
+    issued: Issued | None = None,
     previous: str | None = None,
     run: str = "",
 ) -> Generator[AskSummary, Reply, Outcome]:
@@ -109,7 +116,7 @@ def compaction(
     Raises:
         PolicyError: an argument names something that is not there.
     """
-    engine = Run(conversation, policy, when, run)
+    engine = Run(conversation, policy, when, run, issued or {})
     try:
         memo = engine.memo
         engine.before_tokens = before = memo.request(conversation)
@@ -141,7 +148,8 @@ def compaction(
 class Run:
     """What one run remembers for its report."""
 
-    def __init__(self, conversation: Conversation, policy: Policy, when: str, run: str) -> None:
+    def __init__(self, conversation: Conversation, policy: Policy, when: str, run: str, issued: Issued = _NOTHING) -> None:
+        self.issued = issued
         self.conversation = conversation
         self.policy = policy
         self.when = when
@@ -382,13 +390,16 @@ def _with_anchors(engine: Run, plan: Plan, accepted: Accepted, least_gain: int) 
     absent = missing(found, [accepted.body, *engine.kept_texts(plan)])
     before = parse_sections(plan.previous, accepted.sections.schema)
     carried = [item for item in before.items("verbatim") if not item.startswith(_MORE)]
+    ways_back = [*_references(plan.replaced, engine.issued), *(item for item in carried if _WAY_BACK in item)]
     bare = _assemble(engine.conversation, plan, accepted.body)
     spare = engine.before_tokens - memo.request(bare) - least_gain
     room = plan.sizes.summary - memo.counter(write_summary(accepted.body, _layout(plan)))
     frame = memo.counter(f"\n## Kept verbatim\n- {_MORE}{len(absent)} {_LEFT_OUT}\n") + 1
     limit = min(plan.sizes.summary // 4, spare, room) - frame
     for eighths in (8, 7, 6, 4, 0):  # the parts of a text may count less than the whole
-        made = write_appendix(absent, limit_tokens=limit * eighths // 8, counter=memo.counter, carried=carried)
+        made = write_appendix(
+            absent, limit_tokens=limit * eighths // 8, counter=memo.counter, carried=carried, ways_back=ways_back
+        )
         items = list(made.items)
         if made.left and limit * eighths > 0:
             items.append(f"{_MORE}{len(made.left)} {_LEFT_OUT}")
@@ -397,6 +408,18 @@ def _with_anchors(engine: Run, plan: Plan, accepted: Accepted, least_gain: int) 
             break
     counts = {"found": len(found), "in_output": len(found) - len(absent), "written": made.written, "left": len(made.left)}
     return body, counts
+
+
+def _references(messages: Sequence[Message], issued: Issued) -> list[str]:
+    """L10: what was cleared before and is now replaced can still be fetched; one line for each stub, the newest first."""
+    stubs = [
+        stub
+        for message in reversed(messages)
+        for result in message.results
+        for block in result.blocks
+        if isinstance(block, Text) and (stub := read_stub(block.text, issued=issued)) is not None
+    ]
+    return [f"- {stub.what} of {label(stub.tool)} {label(stub.source)}".rstrip() + f"{_WAY_BACK}{stub.ref}" for stub in stubs]
 
 
 def _texts(message: Message) -> Iterator[str]:

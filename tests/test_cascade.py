@@ -168,3 +168,19 @@ def test_with_a_store_every_outcome_is_smaller_valid_and_true(random: Random, wh
     before = {violation.rule for violation in cl.check(made.conversation, mode="history", profile=made.policy.profile)}
     after = cl.check(outcome.conversation, mode="history", profile=made.policy.profile)
     assert {violation.rule for violation in after if violation.level == "error"} <= before
+
+
+def test_what_was_cleared_and_then_replaced_can_still_be_fetched() -> None:
+    """Law L10: the section of facts leads to it, also after the next compaction."""
+    store = MemoryStore()
+    policy = cl.Policy(window_tokens=32_000, reserve_tokens=4_000, clearing=Clearing(keep=60))
+    first = compacted(cl.compact(long(90), policy, store=store))
+    refs = [dropped.ref or "" for dropped in first.dropped if dropped.rung == "clear"]
+
+    listed = [ref for ref in refs if f": ref={ref}" in first.summary]
+    assert len(listed) >= 5
+    assert all(fetch(store, ref) for ref in listed)
+
+    messages = [*cl.render(first.conversation), *cl.render(long(90))]
+    second = compacted(cl.compact(cl.parse(messages, dialect="anthropic"), policy, store=store, issued=first.issued))
+    assert any(f": ref={ref}" in second.summary for ref in listed)

@@ -433,7 +433,14 @@ class Appendix:
     left: tuple[Anchor, ...]
 
 
-def write_appendix(anchors: Sequence[Anchor], *, limit_tokens: int, counter: Counter, carried: Iterable[str] = ()) -> Appendix:
+def write_appendix(
+    anchors: Sequence[Anchor],
+    *,
+    limit_tokens: int,
+    counter: Counter,
+    carried: Iterable[str] = (),
+    ways_back: Iterable[str] = (),
+) -> Appendix:
     """
     As many of *anchors* as fit, each with its clause; then what the previous appendix had.
 
@@ -442,16 +449,26 @@ def write_appendix(anchors: Sequence[Anchor], *, limit_tokens: int, counter: Cou
         limit_tokens: the largest appendix.
         counter: counts tokens.
         carried: items of the previous appendix, which rank after the new ones.
+        ways_back: items that lead to what was cleared; they come first, in at most half the room.
 
     >>> from compactlib.tokens import estimate
     >>> facts = [Anchor(Kind.NUMBER, number, 0, "timeout 30 raised to 120 s") for number in ("120", "30")]
     >>> write_appendix(facts, limit_tokens=50, counter=estimate).items
     ('- number: timeout 30 raised to 120 s',)
     """
+    first: dict[str, None] = {}
+    taken = 0
+    for item in dict.fromkeys(ways_back):
+        taken += counter(item) + 1
+        if taken > limit_tokens // 2:
+            break
+        first[item] = None
+    spent = sum(counter(item) + 1 for item in first)
     for limit_chars in _CLAUSES:
-        items, left = _entries(anchors, limit_chars, limit_tokens, counter)
+        items, left = _entries(anchors, limit_chars, limit_tokens - spent, counter)
         if not left:
             break
+    items = {**first, **items}
     used = sum(counter(item) + 1 for item in items)
     if not left:
         for item in islice(carried, _CARRIED):
