@@ -182,6 +182,8 @@ def _tool_names(blocks: Sequence[Block]) -> list[str]:
             stack.extend(value)
         elif isinstance(value, dict):
             kind = value.get("type")
+            if not isinstance(kind, str):
+                continue
             if kind == "tool_reference" and isinstance(value.get("tool_name"), str):
                 found.append(value["tool_name"])
             elif kind in ("tool_addition", "tool_search_tool_search_result"):

@@ -41,6 +41,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from attrs import evolve, frozen
@@ -325,7 +326,10 @@ class _Limits:
             from .tokens import estimate  # here, because most limits are not in tokens
 
             return estimate(text)
-        size = self.counter(text)
+        try:
+            size = self.counter(text)
+        except Exception as error:
+            raise PolicyError("counter", f"it raised {type(error).__name__} for a text of {len(text)} characters") from error
         if type(size) is not int or size < 0:
             raise PolicyError("counter", f"a counter returns an int of at least 0, not {size!r}")
         return size
@@ -400,7 +404,7 @@ def truncate(
             text of at most 65,536 characters, where the search costs little, else 0.
         counter: tokens of a text, any other unit as well
             (``lambda text: len(text.encode())`` makes a limit in bytes); the
-            library's estimate if left out.  Its own exceptions pass through.
+            library's estimate if left out.
         form: ``"json"`` leaves valid JSON valid wherever whole values can be
             left out so that the limit is met; ``"auto"`` does so if that fills
             half the limit.  Otherwise, and for all else, the text form is used.
@@ -412,9 +416,9 @@ def truncate(
         The text passed in if it fits, else an excerpt shorter than it.
 
     Raises:
-        PolicyError: (a `ValueError`) if an argument is impossible, or if the
-            text is too long and the shortest marker too, naming the smallest
-            usable limit.
+        PolicyError: (a `ValueError`) if an argument is impossible, if *counter*
+            raises or does not count, or if the text is too long and the
+            shortest marker too, naming the smallest usable limit.
 
     A build's log of some 30,000 tokens, of which the end matters:
 
@@ -425,17 +429,24 @@ def truncate(
     >>> short.text.count("\\n"), short.text.splitlines()[-1]
     (200, "link: undefined symbol 'main'")
     """
+    if not isinstance(text, str):
+        raise PolicyError("text", f"a str, not {type(text).__name__}")
+    if counter is not None and not callable(counter):
+        raise PolicyError("counter", f"something that can be called, not {counter!r}")
     limits = _Limits(limit_chars, limit_lines, limit_tokens, counter)
     if keep not in ("both", "head", "tail"):
         raise PolicyError("keep", f"one of 'both', 'head' and 'tail', not {keep!r}")
     if form not in ("text", "json", "auto"):
         raise PolicyError("form", f"one of 'text', 'json' and 'auto', not {form!r}")
-    if ref is not None and re.fullmatch(REFERENCE, ref) is None:
+    if ref is not None and (not isinstance(ref, str) or re.fullmatch(REFERENCE, ref) is None):
         raise PolicyError("ref", f"a reference is 64 lower-case hexadecimal digits, not {ref!r}", rule="L25")
     if signal_lines is None:
         signal_lines = _SIGNAL_DEFAULT_LINES if keep == "both" and len(text) <= _SIGNAL_DEFAULT_CHARS else 0
     if type(signal_lines) is not int or not 0 <= signal_lines <= NUMBERED_LIMIT_LINES:
         raise PolicyError("signal_lines", f"an int from 0 to {NUMBERED_LIMIT_LINES}, not {signal_lines!r}")
+
+    if issued is not None and not isinstance(issued, Mapping):
+        raise PolicyError("issued", f"references with their sizes, not {issued!r}", rule="L11")
 
     newlines = count_newlines(text)
     seen = read_marker(text, issued=issued) if issued else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,11 @@ import pytest
 
 import compactlib as cl
 from compactlib.cli import main
+from compactlib.cli.findings import answer_of
 from compactlib.cli.options import size
+from compactlib.protocol.profiles import PROFILES
+from compactlib.protocol.rules import RULES
+from compactlib.protocol.validator import Violation
 
 HOSTILE: Final = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066\x9b31m\x7f\r\b\u2028\x00"
 """What a terminal, or who reads in it, would be misled by."""
@@ -158,7 +163,7 @@ def test_failed_write_changes_nothing(body: Path, tmp_path: Path, run: Run, monk
     monkeypatch.setattr(os, "fsync", full)
     status, _, err = run("compact", body, "--window", "16k", "--out", out)
 
-    assert (status, err) == (2, "compactlib: No space left on device\n")
+    assert (status, err) == (2, f"compactlib: {out}: No space left on device\n")
     assert out.read_text("utf-8") == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["body.json", "small.json"]
 
@@ -268,7 +273,7 @@ def test_check_json_is_the_contract(broken: Path, run: Run) -> None:
     said = json.loads(out)
     found, _ = said["violations"]
 
-    assert (status, set(said), said["valid"]) == (1, {"valid", "violations"}, False)
+    assert (status, set(said), said["valid"]) == (1, {"valid", "violations", "unread"}, False)
     assert {key: found[key] for key in ("rule", "index", "pointer", "fix")} == {
         "rule": "A-PAIR-01",
         "index": 1,
@@ -313,6 +318,195 @@ def test_profile_of_another_dialect_is_wrong_usage(body: Path, run: Run) -> None
 
     assert status == 2
     assert "groq" in err
+
+
+@pytest.fixture
+def unreadable(tmp_path: Path) -> dict[str, tuple[int | None, str]]:
+    """Files that cannot be read, with the line and the words of what is said."""
+    path = tmp_path / "bad"
+    path.mkdir()
+    contents = {
+        "binary.json": (b'[\n{"role":\n\xff', 3, "not UTF-8"),
+        "nan.json": (b'[{"role": "user",\n"content": NaN}]', 2, "NaN is not a JSON number"),
+        "twice.json": (b'[{"role": "user",\n"content": "a",\n"role": "user"}]', 3, "the key 'role' occurs twice"),
+        "torn.json": (b'[\n{"role": "user"', 2, "not JSON"),
+        "shape.json": (b'{"messages": [{"role": "user", "content": 1}]}', None, "$.messages[0].content: "),
+        "empty.json": (b"", None, "the file is empty"),
+    }
+    for name, (content, _line, _said) in contents.items():
+        (path / name).write_bytes(content)
+    there = {str(path / name): (line, said) for name, (_content, line, said) in contents.items()}
+    return {**there, str(path / "missing.json"): (None, "No such file"), str(path): (None, "Is a directory")}
+
+
+def test_unreadable_files_are_named_and_the_others_judged(
+    unreadable: dict[str, tuple[int | None, str]], body: Path, broken: Path, run: Run
+) -> None:
+    """One line on standard error for each, with its name and its line; status 2, which wins over findings."""
+    status, out, err = run("check", *unreadable, broken, body)
+    lines = err.splitlines()
+
+    assert status == 2
+    assert "error A-PAIR-01" in out
+    assert out.endswith(f"53 messages (anthropic, as a request); {len(unreadable)} files could not be read\n")
+    for (file, (line, said)), told in zip(unreadable.items(), lines, strict=False):
+        assert told.startswith(f"compactlib: {file}: " if line is None else f"compactlib: {file}:{line}: ")
+        assert said in told
+    assert lines[len(unreadable) :] == run("check", broken)[2].splitlines()
+    assert run("check", *unreadable, body)[0] == 2
+
+
+def test_unreadable_files_are_in_every_form(unreadable: dict[str, tuple[int | None, str]], broken: Path, run: Run) -> None:
+    """Beside the findings of the others: never a verdict that passes over them."""
+    said = {form: run("check", *unreadable, broken, "--format", form) for form in ("json", "sarif", "junit", "github")}
+    listed = json.loads(said["json"][1])
+    (invocation,) = json.loads(said["sarif"][1])["runs"][0]["invocations"]
+
+    assert {status for status, _, _ in said.values()} == {2}
+    assert (listed["valid"], len(listed["violations"])) == (False, 2)
+    assert {one["file"]: one["line"] for one in listed["unread"]} == {file: line for file, (line, _) in unreadable.items()}
+    assert invocation["executionSuccessful"] is False
+    assert len(invocation["toolExecutionNotifications"]) == len(unreadable)
+    assert said["junit"][1].count("<error ") == len(unreadable)
+    assert f' errors="{len(unreadable)}">' in said["junit"][1]
+    assert said["github"][1].count("::error title=compactlib,file=") == len(unreadable)
+    assert json.loads(run("check", *unreadable, "--format", "json")[1])["valid"] is False
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("repair",),
+        ("convert", "--to", "gemini"),
+        ("compact", "--window", "16k"),
+        ("explain", "--window", "16k"),
+        ("cuts",),
+        ("stats",),
+    ],
+)
+def test_every_command_names_what_it_cannot_read(
+    command: tuple[str, ...], unreadable: dict[str, tuple[int | None, str]], run: Run
+) -> None:
+    """And its line, where that is known."""
+    for file, (line, said) in unreadable.items():
+        status, out, err = run(command[0], file, *command[1:])
+
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith(f"compactlib: {file}: " if line is None else f"compactlib: {file}:{line}: ")
+        assert said in err
+
+
+def test_missing_file_is_not_passed_over(tmp_path: Path, run: Run) -> None:
+    """``--skip-others`` is about files of other kinds; what cannot be read is of none."""
+    (tmp_path / "notes.md").write_text("# Notes", "utf-8")
+
+    assert run("check", "--skip-others", tmp_path / "notes.md")[0] == 0
+    assert run("check", "--skip-others", tmp_path / "nowhere.json")[0] == 2
+
+
+def test_words_of_the_provider_have_no_holes() -> None:
+    """What varies and is not known is shown as an ellipsis; ids are text, whatever they look like."""
+    for rule in RULES.values():
+        for ids in ((), ("a{k}b",)):
+            said = answer_of(Violation(rule.id, "L1", "error", 3, "/messages/3/content/1", "", "", None, ids))
+
+            assert re.findall(r"\{[a-z]+\}", said.replace("a{k}b", "")) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "pointer", "said"),
+    [
+        ("A-ID-02", "/messages/3/content/2/tool_use_id", "messages.3.content.2.tool_result.tool_use_id: "),
+        ("A-ID-02", "/3/content/2/id", "messages.3.content.2.tool_use.id: "),
+        ("O-ID-01", "/messages/3/tool_call_id", "Invalid 'messages[3].tool_call_id': "),
+        ("O-ID-01", "/messages/3/tool_calls/1/id", "Invalid 'messages[3].tool_calls[1].id': "),
+        ("A-SRC-01", "/3/content/2/content/4/source", "messages.3.content.2.tool_result.content.4.image.source: "),
+        (
+            "A-ALT-01",
+            "/messages/3",
+            'messages: roles must alternate between "user" and "assistant", but found multiple "..." roles',
+        ),
+        ("R-SIZE-02", "/input/3/output", "Invalid 'input[3].output': "),
+    ],
+)
+def test_words_of_the_provider_fit_the_place(rule: str, pointer: str, said: str) -> None:
+    """Of several texts the one that speaks of it, with its numbers."""
+    assert answer_of(Violation(rule, "L1", "error", 3, pointer, "", "")).startswith(said)
+
+
+def test_a_second_id_is_not_the_first(run: Run) -> None:
+    """Where the provider names two ids and one is known, the other is left open."""
+    told = Violation("R-REAS-02", "L1", "error", 3, "/input/3", "", "", None, ("fc_1",))
+
+    assert answer_of(told) == "Item 'fc_1' of type '...' was provided without its required 'reasoning' item: '...'."
+
+
+def test_output_costs_as_much_for_each_finding(tmp_path: Path, run: Run) -> None:
+    """Counted in calls of functions: twice the findings cost at most twice, and one finding some hundred."""
+    path = tmp_path / "many.json"
+    counts = []
+    for findings in (200, 400):
+        messages = [message for turn in range(findings) for message in ({"role": "user", "content": "go"}, call(f"c{turn}"))]
+        path.write_text(json.dumps(messages), "utf-8")
+        run("check", path)  # what is loaded the first time
+        calls = 0
+
+        def counted(_frame: object, event: str, _given: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        before = sys.getprofile()
+        sys.setprofile(counted)
+        try:
+            run("check", path)
+        finally:
+            sys.setprofile(before)
+        counts.append(calls)
+
+    assert counts[1] - counts[0] < 200 * 250
+    assert counts[1] < 2.1 * counts[0]
+
+
+@pytest.mark.parametrize("command", [("check",), ("repair",), ("compact", "--window", "16k"), ("explain", "--window", "16k")])
+def test_profiles_are_told(command: tuple[str, ...], body: Path, run: Run) -> None:
+    """The help says where they are listed; a wrong one is answered with the nearest, another dialect's with those of this one."""
+    listed = json.loads(run("rules", "--profiles", "--format", "json")[1])
+
+    assert sorted(name for names in listed.values() for name in names) == sorted(PROFILES)
+    assert run("rules", "--profiles")[1].count("\n") == len(PROFILES)
+    assert "compactlib rules --profiles" in " ".join(run(command[0], "--help")[1].split())
+    assert max(map(len, run(command[0], "--help")[1].splitlines())) <= 100
+    status, _, err = run(command[0], body, *command[1:], "--profile", "grok")
+    assert (status, "did you mean groq" in err, "compactlib rules --profiles" in err) == (2, True, True)
+    status, _, err = run(command[0], body, *command[1:], "--profile", "bedrock")
+    assert (status, f"anthropic, which has {', '.join(listed['anthropic'])}" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("truncate", "--limit-chars", "99", "--raw", "--format", "json"),
+        ("expand", "0" * 64, "--store", ".", "--raw", "--format", "json"),
+        ("expand", "0" * 64, "--store", ".", "--raw", "--lines", "1-2"),
+        ("rules", "A-PAIR-01", "--error", "x"),
+        ("rules", "A-PAIR-01", "--profiles"),
+    ],
+)
+def test_contradictory_options_are_wrong_usage(arguments: tuple[str, ...], run: Run) -> None:
+    """One of the two would be passed over in silence."""
+    status, out, err = run(*arguments)
+
+    assert (status, out) == (2, "")
+    assert "Usage: " in err
+
+
+def test_the_package_is_the_command() -> None:
+    """``python -m compactlib``, as ``python -m compactlib.cli``."""
+    said = [
+        subprocess.run([sys.executable, "-m", name, "rules"], capture_output=True) for name in ("compactlib", "compactlib.cli")
+    ]
+
+    assert (said[0].returncode, said[0].stdout) == (0, said[1].stdout)
 
 
 # --- repair of sessions ----------------------------------------------------------------------------------------------
@@ -402,6 +596,21 @@ def test_stats_divide_the_window(body: Path, run: Run) -> None:
     assert said["total_tokens"] == cl.compact(cl.load(body), cl.Policy(window_tokens=64_000)).before_tokens
 
 
+@pytest.mark.parametrize("window", [16_000, 20_000, 64_000])
+def test_stats_add_up_to_the_window(window: int, body: Path, run: Run) -> None:
+    """The column is the window and 100 %, also where the request is larger: by how much is taken off."""
+    said = json.loads(run("stats", body, "--window", str(window), "--format", "json")[1])
+    out = run("stats", body, "--window", str(window))[1].split("\n\n")[1]
+    column = [int(found.replace(",", "")) for found in re.findall(r"(-?[\d,]+)  +[<-]? ?[\d.]+ %", out)]
+    over = max(said["total_tokens"] - said["budget_tokens"], 0)
+
+    assert sum(column[:-1]) == column[-1] == window
+    assert said["over_tokens"] == over == sum(said["shares"].values()) - window
+    assert ("over by" in out) == bool(over)
+    assert "window" in out.splitlines()[-1]
+    assert "100.0 %" in out.splitlines()[-1]
+
+
 def test_stats_list_tools_with_their_calls(body: Path, run: Run) -> None:
     """Each tool's size, the calls made to it, and those that were never called."""
     said = json.loads(run("stats", body, "--format", "json")[1])
@@ -447,7 +656,7 @@ def test_truncate_without_a_limit_is_wrong_usage(run: Run) -> None:
 
 def test_truncate_raw_is_byte_for_byte(tmp_path: Path) -> None:
     """For a pipe: what is kept is the original's own bytes."""
-    log = b"\x1b[31mred\x1b[0m\r\n" * 3
+    log = b"\x1b[31mred\x1b[0m\r\n\xff\xfe \xed\xa0\x80 \xc3" * 3
     command = [sys.executable, "-m", "compactlib.cli", "truncate", "--limit-chars", "10k"]
 
     assert subprocess.run([*command, "--raw"], input=log, capture_output=True, check=True).stdout == log
@@ -639,7 +848,7 @@ def test_interrupt_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a shell reports it, without a traceback."""
     from compactlib.cli import check
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(check, "read_sources", interrupted)
@@ -651,7 +860,7 @@ def test_defect_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """What must not happen is called what it is, with its place, and no traceback."""
     from compactlib.cli import check
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("at\x1b night")
 
     monkeypatch.setattr(check, "read_sources", broken)

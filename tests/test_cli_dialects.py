@@ -61,7 +61,7 @@ def test_a_dialect_can_be_named(file: tuple[Path, str], capsys: pytest.CaptureFi
     spelling = SPELLINGS[name]
     path.write_text(json.dumps([spelling.user("hi"), *spelling.model("ho"), spelling.user("go on")]), "utf-8")
 
-    assert said(capsys, "check", str(path), "--dialect", spelling.dialect) == (0, {"valid": True, "violations": []})
+    assert said(capsys, "check", str(path), "--dialect", spelling.dialect) == (0, {"valid": True, "violations": [], "unread": []})
 
 
 def test_lines_of_items_are_one_conversation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,4 +74,4 @@ def test_lines_of_items_are_one_conversation(tmp_path: Path, capsys: pytest.Capt
     path = tmp_path / "items.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in items), "utf-8")
 
-    assert said(capsys, "check", str(path)) == (0, {"valid": True, "violations": []})
+    assert said(capsys, "check", str(path)) == (0, {"valid": True, "violations": [], "unread": []})

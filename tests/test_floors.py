@@ -61,6 +61,7 @@ FLOORS: Final = (
     ("conformance",),
     ("integrations",),
     ("cli",),
+    ("__main__",),
 )
 """From the ground up; rooms on one floor do not know each other."""
 

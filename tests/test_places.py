@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlib.cli.places import message_lines
+from compactlib.cli.places import fault_line, message_lines
+from compactlib.dialects.reading import loads
+from compactlib.errors import WireError
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -50,3 +52,33 @@ def test_list_is_a_document() -> None:
 def test_any_text_is_survived(text: str) -> None:
     """Whatever it is, the answer is a tuple of lines that the text has."""
     assert all(1 <= line <= text.count("\n") + 1 for line in message_lines(text))
+
+
+@pytest.mark.parametrize(
+    ("document", "line"),
+    [
+        ('{"a": 1,\n"b": {"a": 2},\n"a": 3}', 3),
+        ('{"a": 1,\n"\\u0061": 3}', 2),
+        ('{"out": 1, "in": [\n{"a": ":\\"{", "b": [1, 2],\n"a": 3}], "out": 2}', 3),
+        ('{"a": ["NaN is not",\nNaN]}', 2),
+        ("[1,\n\n-Infinity]", 3),
+        ("[\n" + "1" * 5000 + "]", 2),
+        ("\n" + "[" * 300 + "]" * 300, 2),
+    ],
+)
+def test_line_of_what_is_refused_without_a_place(document: str, line: int) -> None:
+    """A key that occurs twice (the second), what is no number, what is too long or too deep."""
+    with pytest.raises(WireError) as caught:
+        loads(document)
+
+    assert fault_line(document, caught.value.problem) == line
+
+
+@given(
+    st.text(alphabet='[]{}",:\\aN\n', max_size=40), st.sampled_from(["NaN is not a JSON number", "the key 'a' occurs twice", "x"])
+)
+def test_line_of_a_fault_is_one_of_the_text(document: str, problem: str) -> None:
+    """In whatever is given; nothing is raised."""
+    line = fault_line(document, problem)
+
+    assert line is None or 1 <= line <= document.count("\n") + 1

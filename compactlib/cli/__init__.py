@@ -21,6 +21,7 @@ What is not here
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status; 130 after an interrupt, 141 when whoever read the
         output has gone, as a shell reports these two.
     """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # it is closed with the process, as the real one would be
+    if sys.stdout is None:
+        sys.stderr.write("compactlib: standard output is closed\n")
+        return 2
     try:
         import click
         import rich
@@ -44,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     del click, rich
     from .commands import run
+    from .printing import complain
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -54,6 +61,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to be flushed at exit
+        _let_go()
         return 141
+    except OSError as error:
+        _let_go()
+        complain(f"compactlib: standard output cannot be written: {error.strerror or error}")
+        return 2
     return status
+
+
+def _let_go() -> None:
+    """Nothing is left to be flushed at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

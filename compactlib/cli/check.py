@@ -3,7 +3,9 @@
 
 Rules it obeys
     * The command line wins over a project's settings, option by option.
-    * A file that cannot be read stops the run: half a verdict is none.
+    * A file that cannot be read is named, with the line where that is known,
+      and the others are judged.  The status is 2 then, whatever they are: half
+      a verdict is none.
 
 What is not here
     The forms of other programs (`formats`), and what a project may ask for
@@ -21,16 +23,14 @@ from typing import Final, Literal
 import click
 
 from ..model import Conversation, Json
-from ..protocol.profiles import PROFILES
 from ..protocol.rules import RULES, Level
 from ..protocol.validator import Violation
 from ..protocol.validator import check as violations_of
-from ..text import escape
 from .findings import Finding, answer_of, located
 from .formats import github, junit, sarif
-from .options import input_option
-from .printing import LEVEL_STYLES, Page, Piece, count, print_json
-from .reading import EXAMPLE, is_conversation, read_sources, report_problems
+from .options import check_profile, input_option, profile_option
+from .printing import LEVEL_STYLES, Page, Piece, complain, count, print_json
+from .reading import EXAMPLE, Source, UnreadError, read_sources, report_problems
 from .selection import Selection, prefixes
 from .settings import NAME, Projects, Settings
 
@@ -48,7 +48,7 @@ _FORMATS: Final = ("text", "json", "junit", "sarif", "github")
     type=click.Choice(["request", "history"]),
     help="Whether it is sent now, or may end with open calls.  [default: history for a session, else request]",
 )
-@click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route.  [default: the dialect's own]")
+@profile_option
 @click.option("--select", metavar="RULES", multiple=True, help="Ask about these rules only: ids or prefixes such as A-PAIR.")
 @click.option("--ignore", metavar="RULES", multiple=True, help="Do not ask about these.")
 @click.option("--strict", is_flag=True, help="Let warnings count: what some route, model or version refuses.")
@@ -80,23 +80,32 @@ def check(
 
     Each finding names the rule ("compactlib rules ID" explains it), what was
     expected, what the provider answers, and the safe fix if there is one.
-    Exit status 1 says that there are errors. What a project asks for stands
-    in its pyproject.toml under [tool.compactlib].
+    Exit status 1 says that there are errors, 2 that a file could not be read.
+    What a project asks for stands in its pyproject.toml under
+    [tool.compactlib].
     """
     if statistics and output_format not in ("text", "json"):
         raise click.UsageError(f"--statistics has no form {output_format}", click.get_current_context())
     asked = Selection(prefixes(select, where="--select"), prefixes(ignore, where="--ignore"))
     projects = Projects()
     found: list[Finding] = []
+    unread: list[UnreadError] = []
     names: list[str] = []
     judged: list[str] = []
     messages = 0
     for file in files:
-        if skip_others and file != "-" and not is_conversation(file):
-            sys.stderr.write(escape(f"{file}: no conversation that is known; passed over") + "\n")
-            continue
         chosen = _selection(asked, Settings() if file.startswith(EXAMPLE) else projects.settings_for(_place(file)), file)
-        for source in read_sources(file, input_format):
+        sources: tuple[Source, ...] = ()
+        try:
+            sources = read_sources(file, input_format, skip_others=skip_others and file != "-")
+        except UnreadError as error:
+            unread.append(error)
+            complain(f"compactlib: {error}")
+            continue
+        if not sources:
+            complain(f"{file}: no conversation that is known; passed over")
+            continue
+        for source in sources:
             report_problems(source)
             conversation = source.transcript.conversation
             reading = mode or ("request" if source.transcript.format == source.transcript.dialect else "history")
@@ -106,17 +115,17 @@ def check(
             judged.append(f"{source.transcript.dialect}, as a {reading}")
             messages += conversation.length
     counts = Counter(one.violation.level for one in found)
-    is_valid = not counts["error"] and not (strict and counts["warning"])
+    is_valid = not counts["error"] and not (strict and counts["warning"]) and not unread
     if output_format == "json":
         listed = {"statistics": _statistics(found)} if statistics else {"violations": [_as_json(one) for one in found]}
-        print_json({"valid": is_valid, **listed})
+        print_json({"valid": is_valid, **listed, "unread": [_unread_as_json(one) for one in unread]})
     elif output_format == "sarif":
-        print_json(sarif(found))
+        print_json(sarif(found, unread))
     elif output_format == "junit":
-        sys.stdout.write(junit(found, names, failing=frozenset({"error", "warning"} if strict else {"error"})))
+        sys.stdout.write(junit(found, names, unread, failing=frozenset({"error", "warning"} if strict else {"error"})))
     elif output_format == "github":
-        sys.stdout.write(github(found))
-    else:
+        sys.stdout.write(github(found, unread))
+    elif judged or not unread:
         page = Page()
         if statistics:
             _show_statistics(page, _statistics(found))
@@ -126,10 +135,11 @@ def check(
         said = ", ".join(_counted(counts[level], level) for level in _LEVELS if counts[level]) or "valid"
         style = next((LEVEL_STYLES[level] for level in _LEVELS if counts[level]), "bold green")
         if judged:
-            page.line((said, style), f": {count(messages, 'message')} ({'; '.join(dict.fromkeys(judged))})")
+            lacking = f"; {count(len(unread), 'file')} could not be read" if unread else ""
+            page.line((said, style), f": {count(messages, 'message')} ({'; '.join(dict.fromkeys(judged))}){lacking}")
         else:
             page.line("nothing was checked")
-    return 0 if is_valid else 1
+    return 2 if unread else 0 if is_valid else 1
 
 
 def _place(file: str) -> Path:
@@ -144,8 +154,7 @@ def _selection(asked: Selection, project: Settings, file: str) -> Selection:
 
 
 def _checked(conversation: Conversation, mode: Literal["request", "history"], profile: str | None) -> tuple[Violation, ...]:
-    if profile is not None and PROFILES[profile].dialect != conversation.dialect:
-        raise click.UsageError(f"the profile {profile} is not one of {conversation.dialect}", click.get_current_context())
+    check_profile(profile, conversation.dialect)
     return violations_of(conversation, mode=mode, profile=profile)
 
 
@@ -193,6 +202,10 @@ def _show_statistics(page: Page, rows: list[Json]) -> None:
 def _statement(rule_id: str) -> str:
     rule = RULES.get(rule_id)
     return "" if rule is None else rule.statement
+
+
+def _unread_as_json(one: UnreadError) -> Json:
+    return {"file": one.file, "line": one.line, "message": one.problem}
 
 
 def _as_json(one: Finding) -> Json:

@@ -16,6 +16,7 @@ What is not here
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from pathlib import Path
@@ -24,13 +25,13 @@ import click
 
 from .. import __version__
 from ..errors import CompactlibError
-from ..text import escape
 from .check import check
 from .compact import compact
 from .convert import convert
 from .cuts import cuts
 from .expand import expand
 from .explain import explain
+from .printing import complain
 from .repair import repair
 from .rules import rules
 from .stats import stats
@@ -63,6 +64,9 @@ def run(arguments: list[str]) -> int:
 
     Returns:
         What the command returned, or 2 if it could not run.
+
+    Raises:
+        OSError: what is printed could not be.
     """
     try:
         with group.make_context("compactlib", arguments) as context:
@@ -77,11 +81,10 @@ def run(arguments: list[str]) -> int:
         return _failed(error.format_message(), usage="" if at is None else at.get_usage())
     except CompactlibError as error:
         return _failed(str(error))
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return _failed(f"{where}{error.strerror or error}")
+        if error.filename is None:  # it is the output, which has no name
+            raise
+        return _failed(f"{error.filename}: {error.strerror or error}")
     except Exception as error:  # noqa: BLE001  # a person at a terminal is told of a defect in one line, and where it is
         place = traceback.extract_tb(error.__traceback__)[-1]
         return _failed(f"a defect of compactlib at {Path(place.filename).name}:{place.lineno}: {type(error).__name__}: {error}")
@@ -90,6 +93,7 @@ def run(arguments: list[str]) -> int:
 
 def _failed(why: str, *, usage: str = "") -> int:
     if usage:
-        sys.stderr.write(f"{usage}\n")
-    sys.stderr.write(f"compactlib: {escape(why)}\n")
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"{usage}\n")
+    complain(f"compactlib: {why}")
     return 2

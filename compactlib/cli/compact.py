@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final, assert_never
 
 import click
-from rich.text import Text
 
 from ..budget import Policy
 from ..dialects import render, render_messages
@@ -23,16 +22,24 @@ from ..dialects.reading import dumps
 from ..driving import compact as run_compaction
 from ..model import Json, Origin
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
-from ..protocol.profiles import PROFILES
 from ..store import DirectoryStore
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
 from .describing import spelled_out
-from .options import counter_of, family_option, file_argument, format_option, input_option, window_options
+from .options import (
+    check_profile,
+    counter_of,
+    family_option,
+    file_argument,
+    format_option,
+    input_option,
+    profile_option,
+    window_options,
+)
 from .printing import Page, Piece, Segment, count, number, per_cent, print_json, shortened
 from .reading import Source, read_source, report_problems
 from .shares import KINDS, segments, shares
-from .writing import refuse_input, write_aside
+from .writing import OutPath, refuse_out, write_aside
 
 __all__ = ["compact"]
 
@@ -55,15 +62,15 @@ _SAID: Final = {
 @click.command()
 @file_argument
 @window_options(required=True)
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the new conversation to this file.")
+@click.option("--out", type=OutPath(path_type=Path, dir_okay=False), help="Write the new conversation to this file.")
 @click.option("--focus", metavar="TEXT", help="What the summary is to pay attention to.")
 @click.option(
     "--store",
     metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutPath(file_okay=False, path_type=Path),
     help="Clear old outputs first, and keep them here.",
 )
-@click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route.  [default: the dialect's own]")
+@profile_option
 @click.option("--show", is_flag=True, help="Print the new conversation whole, as the model will see it.")
 @input_option
 @family_option
@@ -93,8 +100,9 @@ def compact(
     source = read_source(file, input_format)
     report_problems(source)
     if out is not None:
-        refuse_input(out, file)
+        refuse_out(out, file)
     conversation = source.transcript.conversation
+    check_profile(profile, conversation.dialect)
     policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family), profile=profile)
     summariser = _Metered(Extractive(counter=policy.counter), policy)
     kept = None if store is None else DirectoryStore(store)
@@ -190,7 +198,7 @@ def _show_kinds(page: Page, divided: list[dict[str, int]], window: int) -> None:
     heads = ["tokens"]
     for name in ("before", "after")[: len(divided)]:
         heads += [name, "of window"]
-    rows: list[list[Piece | Text]] = [[(head, "dim") for head in heads]]
+    rows: list[list[Piece]] = [[(head, "dim") for head in heads]]
     rows += [
         [page.entry(kind, style), *_figures(divided, kind, window)]
         for kind, style in KINDS.items()

@@ -28,7 +28,7 @@ from ..protocol.validator import Violation, check
 from .options import file_argument, format_option, input_option
 from .printing import Page, count, print_json
 from .reading import Source, read_source, report_problems
-from .writing import refuse_input, write_aside
+from .writing import OutPath, refuse_out, write_aside
 
 __all__ = ["convert"]
 
@@ -36,7 +36,7 @@ __all__ = ["convert"]
 @click.command()
 @file_argument
 @click.option("--to", "dialect", type=click.Choice(list(DIALECTS)), required=True, help="Whose wire shape it is to have.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the converted conversation to this file.")
+@click.option("--out", type=OutPath(path_type=Path, dir_okay=False), help="Write the converted conversation to this file.")
 @input_option
 @format_option
 def convert(file: str, dialect: str, out: Path | None, input_format: str | None, output_format: str) -> int:
@@ -51,7 +51,7 @@ def convert(file: str, dialect: str, out: Path | None, input_format: str | None,
     source = read_source(file, input_format)
     report_problems(source)
     if out is not None:
-        refuse_input(out, file)
+        refuse_out(out, file)
     converted = convert_conversation(source.transcript.conversation, dialect=dialect)
     refused = _refused(converted)
     if out is not None:

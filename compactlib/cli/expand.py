@@ -39,6 +39,9 @@ def expand(reference: str, store: Path, lines: str | None, search: str | None, r
     if found is None:
         raise click.UsageError("REF has 64 hexadecimal digits, as behind ref= in a stub", click.get_current_context())
     ref = found[0]
+    if raw and (output_format != "text" or lines is not None or search is not None):
+        message = "--raw prints all bytes as they are; it goes with none of --format, --lines and --search"
+        raise click.UsageError(message, click.get_current_context())
     kept = DirectoryStore(store)
     data = fetch(kept, ref)
     if raw:

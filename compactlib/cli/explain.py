@@ -19,11 +19,19 @@ from ..budget import Policy
 from ..cuts import legal_cuts
 from ..driving import compact
 from ..outcomes import Compacted, Outcome
-from ..protocol.profiles import PROFILES
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
 from ..turns import turns
-from .options import counter_of, family_option, file_argument, format_option, input_option, window_options
+from .options import (
+    check_profile,
+    counter_of,
+    family_option,
+    file_argument,
+    format_option,
+    input_option,
+    profile_option,
+    window_options,
+)
 from .printing import Page, count, number, print_json
 from .reading import read_source, report_problems
 
@@ -45,7 +53,7 @@ class _Step:
 @file_argument
 @window_options(required=True)
 @click.option("--when", type=click.Choice(["auto", "now"]), default="now", show_default=True, help="Whether the trigger counts.")
-@click.option("--profile", metavar="NAME", type=click.Choice(list(PROFILES)), help="The route.  [default: the dialect's own]")
+@profile_option
 @click.option("--shown", is_flag=True, help="Print what the summariser was shown, whole.")
 @input_option
 @family_option
@@ -71,6 +79,7 @@ def explain(
     source = read_source(file, input_format)
     report_problems(source)
     conversation = source.transcript.conversation
+    check_profile(profile, conversation.dialect)
     policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family), profile=profile)
     asked: list[tuple[SummaryRequest, str]] = []
     summariser = Extractive(counter=policy.counter)

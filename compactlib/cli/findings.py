@@ -16,17 +16,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Final
 
 from attrs import frozen
 
 from ..protocol.rules import RULES
 from ..protocol.validator import Violation
+from .printing import shortened
 from .reading import Source
 
 __all__ = ["Finding", "answer_of", "located"]
 
-_INDEX: Final = re.compile(r"\b(messages?|contents|input)\[\{n\}\]")
+_ID_CHARS: Final = 80
+_NAME: Final = re.compile("[A-Za-z_]+")
+_COMPOUND: Final = re.compile("[a-z]+(?:_[a-z]+)+")
+_HOLE: Final = re.compile(r"\{([a-z]+)\}")
+_MESSAGE: Final = re.compile(r"\b(?:messages?|contents|input)([.[/]| index )\Z")
+"""What stands before the number of a message."""
+_ITEM: Final = re.compile(r"\b([A-Za-z_]+)[.[/]\Z")
+"""What stands before the number of a part of a message."""
 
 
 @frozen
@@ -64,14 +73,40 @@ def located(source: Source, violations: Iterable[Violation]) -> Iterator[Finding
 
 
 def answer_of(violation: Violation) -> str:
-    """What the provider answers, with the index and the ids of this violation in it as far as they are sure to be meant."""
+    """
+    What the provider answers: of several texts the one that fits the place, with what this violation knows put into it.
+
+    What varies and is not known is shown as ``...``.
+
+    >>> found = Violation("A-ID-02", "L2", "error", 3, "/messages/3/content/1/tool_use_id", "", "")
+    >>> answer_of(found)
+    "messages.3.content.1.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'"
+    """
     rule = RULES.get(violation.rule)
-    answer = "" if rule is None else rule.error.partition("\n")[0]
-    if violation.index is not None:
-        index = str(violation.index)
-        answer = answer.replace("messages.{n}", f"messages.{index}")
-        if answer.count("[{n}]") == 1:  # where there are two, they are two messages
-            answer = _INDEX.sub(lambda found: f"{found[1]}[{index}]", answer)
-    if violation.call_ids:
-        answer = answer.replace("{ids}", ", ".join(violation.call_ids[:3])).replace("{id}", violation.call_ids[0])
-    return answer
+    if rule is None or not rule.error:
+        return ""
+    named = set(_NAME.findall(violation.pointer))
+    meant = set(_COMPOUND.findall(violation.message))
+    told = max(rule.error.splitlines(), key=lambda text: (_shared(text, named), _shared(text, meant)))
+    return _HOLE.sub(lambda hole: _filling(hole, violation), told)
+
+
+def _shared(text: str, words: set[str]) -> int:
+    return len(words & set(_NAME.findall(text)))
+
+
+def _filling(hole: re.Match[str], violation: Violation) -> str:
+    """What stands in one hole of a provider's text."""
+    before, name = hole.string[: hole.start()], hole[1]
+    known: list[str] = []
+    if name == "n" and violation.index is not None and (found := _MESSAGE.search(before)):
+        if found[1] != "[" or hole.string.count("[{n}]") == 1:  # where there are two, they are two messages
+            known = [str(violation.index)]
+    elif name in ("k", "j") and (found := _ITEM.search(before)):
+        parts = violation.pointer.split("/")
+        numbers = [number for word, number in pairwise(parts) if word == found[1] and number.isdecimal()]
+        known = numbers[:1] if name == "k" else numbers[1:2]
+    elif name in ("id", "ids"):
+        first = before.count("{id}")  # a second id is another call's
+        known = [shortened(one, _ID_CHARS) for one in violation.call_ids[first : first + (1 if name == "id" else 3)]]
+    return ", ".join(known) or "..."

@@ -31,6 +31,7 @@ from ..model import Json
 from ..protocol.rules import RULES, Level, Rule
 from ..text import escape
 from .findings import Finding
+from .reading import UnreadError
 
 __all__ = ["github", "junit", "sarif"]
 
@@ -41,10 +42,11 @@ _GITHUB_LEVELS: Final[dict[Level, str]] = {"error": "error", "warning": "warning
 # -- SARIF -------------------------------------------------------------------------------------------------------------
 
 
-def sarif(findings: Iterable[Finding]) -> Json:
-    """A SARIF 2.1.0 log with one run; each rule that was broken is described in it once."""
+def sarif(findings: Iterable[Finding], unread: Sequence[UnreadError] = ()) -> Json:
+    """A SARIF 2.1.0 log with one run; each rule that was broken is described in it once, what was not read as a notification."""
     findings = list(findings)
-    rules = [rule for rule in RULES.values() if any(rule.id == one.violation.rule for one in findings)]
+    broken = {one.violation.rule for one in findings}
+    rules = [rule for rule in RULES.values() if rule.id in broken]
     places = {rule.id: at for at, rule in enumerate(rules)}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -56,9 +58,14 @@ def sarif(findings: Iterable[Finding]) -> Json:
                 },
                 "columnKind": "unicodeCodePoints",
                 "results": [_sarif_result(one, places) for one in findings],
+                **({"invocations": [_sarif_failure(unread)]} if unread else {}),
             }
         ],
     }
+
+
+def _sarif_failure(unread: Sequence[UnreadError]) -> Json:
+    return {"executionSuccessful": False, "toolExecutionNotifications": [_sarif_notification(one) for one in unread]}
 
 
 def _sarif_rule(rule: Rule) -> Json:
@@ -73,6 +80,13 @@ def _sarif_rule(rule: Rule) -> Json:
         "defaultConfiguration": {"level": _SARIF_LEVELS[rule.level]},
         "properties": {"tags": [rule.dialect, rule.law, rule.core]},
     }
+
+
+def _sarif_notification(one: UnreadError) -> Json:
+    location: dict[str, Json] = {"artifactLocation": {"uri": _uri(one.file)}}
+    if one.line is not None:
+        location["region"] = {"startLine": one.line}
+    return {"level": "error", "message": {"text": escape(one.problem)}, "locations": [{"physicalLocation": location}]}
 
 
 def _sarif_result(one: Finding, places: dict[str, int]) -> Json:
@@ -110,20 +124,26 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 _XML_NAMES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
-def junit(findings: Iterable[Finding], files: Sequence[str], *, failing: frozenset[Level]) -> str:
+def junit(
+    findings: Iterable[Finding], files: Sequence[str], unread: Sequence[UnreadError] = (), *, failing: frozenset[Level]
+) -> str:
     """
     A report with a suite for each file and a case for each finding; a file without any is one case that passed.
 
     Args:
+        findings: of all files.
+        files: those that were read.
+        unread: those that were not; each is one case with an error.
         failing: the levels that count; other findings pass and say what they are.
     """
     by_file: dict[str, list[Finding]] = {file: [] for file in files}
     for one in findings:
         by_file[one.file].append(one)
     suites = [_suite(file, found, failing) for file, found in by_file.items()]
-    tests = sum(max(len(found), 1) for found in by_file.values())
+    suites += [_unread_suite(one) for one in unread]
+    tests = sum(max(len(found), 1) for found in by_file.values()) + len(unread)
     failures = sum(one.violation.level in failing for found in by_file.values() for one in found)
-    head = f'<testsuites name="compactlib" tests="{tests}" failures="{failures}" errors="0">'
+    head = f'<testsuites name="compactlib" tests="{tests}" failures="{failures}" errors="{len(unread)}">'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>", ""])
 
 
@@ -147,6 +167,16 @@ def _suite(file: str, findings: list[Finding], failing: frozenset[Level]) -> str
     return "\n".join([*rows, "  </testsuite>"])
 
 
+def _unread_suite(one: UnreadError) -> str:
+    name, why = _xml(one.file), _xml(one.problem)
+    line = "" if one.line is None else f' line="{one.line}"'
+    return (
+        f'  <testsuite name="{name}" tests="1" failures="0" errors="1" skipped="0">\n'
+        f'    <testcase name="compactlib" classname="{name}"{line}>\n      <error message="{why}" type="unread"/>\n'
+        "    </testcase>\n  </testsuite>"
+    )
+
+
 def _xml(text: str) -> str:
     """*text* as it may stand in an element or an attribute; characters that XML 1.0 does not have are shown by number."""
     shown = _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", escape(text))
@@ -156,9 +186,14 @@ def _xml(text: str) -> str:
 # -- GitHub ------------------------------------------------------------------------------------------------------------
 
 
-def github(findings: Iterable[Finding]) -> str:
-    """One workflow command for each finding, which GitHub shows beside the line."""
-    return "".join(_annotation(one) for one in findings)
+def github(findings: Iterable[Finding], unread: Iterable[UnreadError] = ()) -> str:
+    """One workflow command for each finding and each file that was not read, which GitHub shows beside the line."""
+    return "".join([*map(_annotation, findings), *map(_unread_annotation, unread)])
+
+
+def _unread_annotation(one: UnreadError) -> str:
+    line = "" if one.line is None else f",line={one.line}"
+    return f"::error title=compactlib,file={_property(one.file)}{line}::{_data(one.problem)}\n"
 
 
 def _annotation(one: Finding) -> str:

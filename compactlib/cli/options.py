@@ -2,8 +2,8 @@
 What commands have in common on the command line.
 
 What this is
-    The argument FILE, the options ``--format`` and ``--input-format``, and
-    sizes as people write them.
+    The argument FILE, the options ``--format``, ``--input-format`` and
+    ``--profile``, and sizes as people write them.
 
 What is not here
     What a command does with them.
@@ -11,6 +11,7 @@ What is not here
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -18,10 +19,21 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from ..protocol.profiles import PROFILES
 from ..tokens import FAMILIES, Counter, counter_for, estimate
 from ..transcripts import FORMATS
 
-__all__ = ["counter_of", "family_option", "file_argument", "format_option", "input_option", "size", "window_options"]
+__all__ = [
+    "check_profile",
+    "counter_of",
+    "family_option",
+    "file_argument",
+    "format_option",
+    "input_option",
+    "profile_option",
+    "size",
+    "window_options",
+]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -62,9 +74,38 @@ input_option: Final = click.option(
     "--input-format",
     "--dialect",
     "input_format",
+    metavar="FORMAT",
     type=click.Choice(FORMATS),
-    help="What FILE is: a session, or a request body or messages of a dialect. Told from its content when left out.",
+    help=f"What FILE is: a session, or a request body or messages of a dialect; {', '.join(FORMATS)}.  [default: told by content]",
 )
+
+
+def _known_profile(ctx: click.Context, param: click.Parameter, name: str | None) -> str | None:
+    if name is not None and name not in PROFILES:
+        near = difflib.get_close_matches(name[:40].casefold(), PROFILES, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}? " if near else ""
+        raise click.BadParameter(f"none is called {name!r}; {hint}compactlib rules --profiles lists them", ctx, param)
+    return name
+
+
+profile_option: Final = click.option(
+    "--profile",
+    metavar="NAME",
+    callback=_known_profile,
+    help='The route it is sent by; "compactlib rules --profiles" lists them.  [default: the dialect\'s own]',
+)
+
+
+def check_profile(name: str | None, dialect: str) -> None:
+    """
+    Refuse a profile of another dialect.
+
+    Raises:
+        click.UsageError: it is one; those of *dialect* are named.
+    """
+    if name is not None and PROFILES[name].dialect != dialect:
+        others = ", ".join(profile.name for profile in PROFILES.values() if profile.dialect == dialect)
+        raise click.UsageError(f"the profile {name} is none of {dialect}, which has {others}", click.get_current_context())
 
 
 family_option: Final = click.option(

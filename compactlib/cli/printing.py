@@ -2,8 +2,8 @@
 Everything the command prints goes through here.
 
 What this is
-    `Page`, on which a command writes its lines, tables and bars, and
-    `print_json`.
+    `Page`, on which a command writes its lines, tables and bars, `print_json`,
+    and `complain` for what is said beside the output.
 
 Rules it obeys
     * Law L25.  Every string that is printed has passed `compactlib.text.escape`:
@@ -13,8 +13,10 @@ Rules it obeys
     * JSON is ASCII: whatever a terminal would act on stands in it as an escape.
 
 How it works
-    A *piece* is a string, or a string with a style.  `rich` colours pieces and
-    knows whether there is a terminal; its markup and its guesses are off.
+    A *piece* is a string, a string with a style, or several of these as one.
+    `rich` colours pieces and knows whether there is a terminal; its markup and
+    its guesses are off.  Without a terminal there is nothing to colour, and a
+    line is written as it is, which costs far less.
 
 What is not here
     What is said: one module for each command.
@@ -22,6 +24,7 @@ What is not here
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -35,10 +38,30 @@ from rich.text import Text
 from ..model import Json
 from ..text import escape, floor
 
-__all__ = ["LEVEL_STYLES", "Page", "Piece", "Segment", "count", "number", "per_cent", "print_json", "shortened"]
+__all__ = [
+    "LEVEL_STYLES",
+    "Page",
+    "Piece",
+    "Run",
+    "Segment",
+    "complain",
+    "count",
+    "number",
+    "per_cent",
+    "print_json",
+    "shortened",
+]
 
-Piece: TypeAlias = "str | tuple[str, str]"
-"""A string, or a string and the style it is shown in."""
+
+@frozen
+class Run:
+    """Several styled strings that are one piece."""
+
+    parts: tuple[tuple[str, str], ...] = ()
+
+
+Piece: TypeAlias = "str | tuple[str, str] | Run"
+"""A string, a string and the style it is shown in, or several of these."""
 
 LEVEL_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 """How levels and outcomes are coloured."""
@@ -75,9 +98,16 @@ class Page:
         self.is_terminal = self._console.is_terminal
         self.width = max(20, min(self._console.width, 100))
 
-    def line(self, *pieces: Piece | Text) -> None:
+    def line(self, *pieces: Piece) -> None:
         """One line."""
-        self._console.print(_joined(pieces))
+        self._print(_joined(pieces))
+
+    def _print(self, parts: Sequence[tuple[str, str]]) -> None:
+        """One line of words that are escaped."""
+        if self.is_terminal:
+            self._console.print(Text.assemble(*parts))
+        else:
+            self._console.file.write("".join([words for words, _style in parts]) + "\n")
 
     def paragraph(self, text: str, *, indent: str = "", style: str = "") -> None:
         """Text of several lines, each with the indent before it."""
@@ -88,7 +118,7 @@ class Page:
         """A text as it is, escaped and nothing else; ended by a newline."""
         self._console.file.write(escape(text, keep_newlines=True) + ("" if text.endswith("\n") else "\n"))
 
-    def table(self, rows: Iterable[Sequence[Piece | Text]], *, right: Collection[int] = (), indent: str = "  ") -> None:
+    def table(self, rows: Iterable[Sequence[Piece]], *, right: Collection[int] = (), indent: str = "  ") -> None:
         """
         Rows with their columns lined up.
 
@@ -98,22 +128,24 @@ class Page:
             indent: what stands before each row.
         """
         lines = [[_joined([piece]) for piece in row] for row in rows]
+        sizes = [[sum(map(_columns, cell)) for cell in row] for row in lines]
         widths: dict[int, int] = {}
-        for row in lines:
+        for measured in sizes:
+            for column, size in enumerate(measured):
+                widths[column] = max(widths.get(column, 0), size)
+        for row, measured in zip(lines, sizes, strict=True):
+            line = [(indent, "")]
             for column, cell in enumerate(row):
-                widths[column] = max(widths.get(column, 0), cell_len(cell.plain))
-        for row in lines:
-            line = Text(indent)
-            for column, cell in enumerate(row):
-                blanks = " " * (widths[column] - cell_len(cell.plain))
                 gap = "  " if column else ""
-                line.append(gap + blanks if column in right else gap)
-                line.append_text(cell)
-                line.append("" if column in right else blanks)
-            line.rstrip()
-            self._console.print(line)
+                blanks = " " * (widths[column] - measured[column])
+                line += [(gap + blanks if column in right else gap, ""), *cell, ("" if column in right else blanks, "")]
+            while line and not (words := line[-1][0].rstrip()):
+                line.pop()
+            if line:
+                line[-1] = (words, line[-1][1])
+            self._print(line)
 
-    def bar(self, segments: Iterable[Segment], *, of: int, columns: int) -> Text:
+    def bar(self, segments: Iterable[Segment], *, of: int, columns: int) -> Run:
         """
         A bar, as a piece of a table; empty without a terminal.
 
@@ -122,31 +154,40 @@ class Page:
             of: the size that *columns* stand for.
             columns: how long the bar would be then.
         """
-        made = Text()
         if not self.is_terminal or of <= 0:
-            return made
+            return Run()
+        made = []
         done = drawn = 0
         for segment in segments:
             done += segment.size
             length = max(round(columns * min(done, of) / of) - drawn, 1 if segment.size else 0)
-            made.append(segment.glyph * length, segment.style)
+            made.append((segment.glyph * length, segment.style))
             drawn += length
-        return made
+        return Run(tuple(made))
 
-    def entry(self, name: str, style: str) -> Text:
+    def entry(self, name: str, style: str) -> Run:
         """A name in a table under a bar, with the colour of its stretch before it; the name alone without a terminal."""
-        return _joined([("■ ", style), name] if self.is_terminal else [name])
+        return Run((("■ ", style), (name, "")) if self.is_terminal else ((name, ""),))
 
 
-def _joined(pieces: Iterable[Piece | Text]) -> Text:
-    made = Text()
+def _joined(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
+    """The pieces with their words escaped."""
+    made: list[tuple[str, str]] = []
     for piece in pieces:
-        if isinstance(piece, Text):
-            made.append_text(piece)
-        else:
-            words, style = piece if isinstance(piece, tuple) else (piece, "")
-            made.append(escape(words), style or None)
+        parts = piece.parts if isinstance(piece, Run) else (piece if isinstance(piece, tuple) else (piece, ""),)
+        made += [(escape(words), style) for words, style in parts]
     return made
+
+
+def _columns(part: tuple[str, str]) -> int:
+    words = part[0]
+    return len(words) if words.isascii() else cell_len(words)
+
+
+def complain(text: str) -> None:
+    """One line on standard error, escaped; where nobody can be told, nothing happens."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{escape(text)}\n")
 
 
 def print_json(value: Json) -> None:
@@ -174,12 +215,12 @@ def count(items: int, noun: str) -> str:
 
 def per_cent(part: int, whole: int) -> str:
     """
-    A share as it is read; never ``0 %`` for something nor ``100 %`` for less than all.
+    A share as it is read; never ``0 %`` for something.
 
-    >>> per_cent(1, 3), per_cent(1, 100_000), per_cent(0, 9)
-    ('33.3 %', '< 0.1 %', '0.0 %')
+    >>> per_cent(1, 3), per_cent(1, 100_000), per_cent(0, 9), per_cent(-1, 4)
+    ('33.3 %', '< 0.1 %', '0.0 %', '-25.0 %')
     """
-    if part and part * 1000 < whole:
+    if part and abs(part) * 1000 < whole:
         return "< 0.1 %"
     return f"{100 * part / whole:.1f} %" if whole else ""
 

@@ -33,17 +33,16 @@ import click
 from ..dialects import render, render_messages
 from ..dialects.reading import dumps
 from ..model import Conversation, Json
-from ..protocol.profiles import PROFILES
 from ..protocol.repair import Fix, Left, Repaired
 from ..protocol.repair import repair as repair_conversation
 from ..transcripts.forms import FORMS
 from ..transcripts.lineage import increasing
 from ..transcripts.rewriting import rewrite
 from ..turns import divide
-from .options import file_argument, format_option, input_option
+from .options import check_profile, file_argument, format_option, input_option, profile_option
 from .printing import Page, Piece, count, print_json
-from .reading import Source, read_source, report_problems
-from .writing import refuse_input, write_aside
+from .reading import Source, about, read_source, report_problems
+from .writing import OutPath, refuse_out, write_aside
 
 __all__ = ["repair"]
 
@@ -54,9 +53,9 @@ _STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 @click.command()
 @file_argument
 @click.option("--diff", is_flag=True, help="Show the change: the lines of a session, else one line for each message.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the repaired session or conversation here.")
+@click.option("--out", type=OutPath(path_type=Path, dir_okay=False), help="Write the repaired session or conversation here.")
 @click.option("--close", is_flag=True, help="Make it ready to be sent: answer pending calls, let a user message stand last.")
-@click.option("--profile", type=click.Choice(list(PROFILES)), help="The route it is sent by.  [default: the dialect's own]")
+@profile_option
 @input_option
 @format_option
 def repair(
@@ -81,10 +80,9 @@ def repair(
     source = read_source(file, input_format)
     report_problems(source)
     conversation = source.transcript.conversation
-    if profile is not None and PROFILES[profile].dialect != conversation.dialect:
-        raise click.UsageError(f"the profile {profile} is not one of {conversation.dialect}", click.get_current_context())
+    check_profile(profile, conversation.dialect)
     if out is not None:
-        refuse_input(out, file)
+        refuse_out(out, file)
     repaired = repair_conversation(conversation, close=close, profile=profile)
 
     def mended(one: Conversation) -> Conversation:
@@ -94,7 +92,8 @@ def repair(
 
     session = None
     if source.transcript.format in FORMS and (diff or out is not None):
-        session = rewrite(source.content, source.transcript, mended)
+        with about(source.name):
+            session = rewrite(source.content, source.transcript, mended)
     if out is not None:
         write_aside(out, dumps(render(repaired.conversation)) if session is None else session)
     if output_format == "json":

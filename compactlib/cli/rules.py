@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import difflib
-import sys
 
 import click
 
 from ..errors import PolicyError
 from ..model import Json
+from ..protocol.profiles import PROFILES
 from ..protocol.rules import RULES, Rule, find, message_index
 from .options import format_option
 from .printing import LEVEL_STYLES, Page, print_json
+from .reading import read_stdin
 
 __all__ = ["rules"]
 
@@ -28,17 +29,22 @@ _EVIDENCE = {
 @click.command()
 @click.argument("rule_id", metavar="[ID]", required=False)
 @click.option("--error", "error_text", metavar="TEXT", help='Explain what a provider answered; "-" is standard input.')
+@click.option("--profiles", is_flag=True, help="List the routes that --profile of other commands can name.")
 @format_option
-def rules(rule_id: str | None, error_text: str | None, output_format: str) -> int:
+def rules(rule_id: str | None, error_text: str | None, profiles: bool, output_format: str) -> int:
     """
     List the rules, or explain one.
 
     With --error: the rules that explain what a provider answered, which message
     it speaks of, and the repair; exit status 1 says that no rule is known.
     """
+    if (rule_id is not None) + (error_text is not None) + profiles > 1:
+        raise click.UsageError("one of ID, --error and --profiles at a time", click.get_current_context())
+    if profiles:
+        return _show_profiles(output_format)
     index = None
     if error_text is not None:
-        pasted = sys.stdin.buffer.read().decode("utf-8", "replace") if error_text == "-" else error_text
+        pasted = read_stdin().decode("utf-8", "replace") if error_text == "-" else error_text
         found = find(pasted)
         index = message_index(pasted)
     elif rule_id is not None:
@@ -67,6 +73,18 @@ def rules(rule_id: str | None, error_text: str | None, output_format: str) -> in
             page.line()
             page.line(f"compactlib repair FILE does what is safe: {fix}.")
     return 0 if found else 1
+
+
+def _show_profiles(output_format: str) -> int:
+    """Each profile by its dialect; a dialect's own first."""
+    by_dialect: dict[str, list[str]] = {}
+    for profile in PROFILES.values():
+        by_dialect.setdefault(profile.dialect, []).append(profile.name)
+    if output_format == "json":
+        print_json(by_dialect)
+    else:
+        Page().table([[dialect, name] for dialect, names in by_dialect.items() for name in names], indent="")
+    return 0
 
 
 def _named(rule_id: str) -> Rule:

@@ -8,7 +8,6 @@ from typing import Final
 
 import click
 from attrs import asdict
-from rich.text import Text
 
 from ..budget import Policy, sizes
 from ..planning import overhead_tokens
@@ -51,8 +50,10 @@ def stats(
     policy = None if window is None else Policy(window_tokens=window, reserve_tokens=reserve)
     known = None if policy is None else sizes(policy, overhead_tokens=overhead_tokens(conversation, Memo(counter)))
     rows = dict(found)
+    over = 0
     if known is not None:
         rows |= {"output reserve": known.reserve, "free": max(known.budget - total, 0)}
+        over = max(total - known.budget, 0)
     tools = tool_uses(conversation, counter)
     large = large_results(conversation, counter)
     warnings = advice(conversation, tools, total, known)
@@ -62,6 +63,7 @@ def stats(
                 "window_tokens": window,
                 "budget_tokens": None if known is None else known.budget,
                 "total_tokens": total,
+                "over_tokens": None if known is None else over,
                 "shares": rows,
                 "tools": [asdict(tool) for tool in tools],
                 "never_called": [tool.name for tool in tools if not tool.calls],
@@ -74,7 +76,7 @@ def stats(
     what = f"{source.transcript.format}, {count(conversation.length, 'message')}"
     page.line((source.name, "bold"), f"  {what}, {number(total)} tokens")
     page.line()
-    _show_shares(page, rows, total if window is None else max(window, total), window)
+    _show_shares(page, rows, total, window, over)
     _show_tools(page, tools)
     _show_large(page, large)
     for one in warnings:
@@ -82,16 +84,20 @@ def stats(
     return 0
 
 
-def _show_shares(page: Page, rows: dict[str, int], whole: int, window: int | None) -> None:
+def _show_shares(page: Page, rows: dict[str, int], total: int, window: int | None, over: int) -> None:
+    """Shares of the request, or of the window; what is above the window is taken off, so that the column adds up to it."""
+    whole = total if window is None else window
     if page.is_terminal:
-        page.line("  ", page.bar(segments(rows), of=whole, columns=page.width - 4))
+        page.line("  ", page.bar(segments(rows), of=whole + over, columns=page.width - 4))
         page.line()
-    table: list[list[Piece | Text]] = [
+    table: list[list[Piece]] = [
         [page.entry(name, KINDS.get(name, "bright_black")), number(tokens), per_cent(tokens, whole)]
         for name, tokens in rows.items()
     ]
+    if over:
+        table.append([("over by", "bold red"), (number(-over), "bold red"), per_cent(-over, whole)])
     if window is not None:
-        table.append([("window", "bold"), (number(window), "bold")])
+        table.append([("window", "bold"), (number(window), "bold"), per_cent(window, window)])
     page.table(table, right=(1, 2))
     page.line()
 

@@ -44,8 +44,10 @@ def truncate(
     """
     if limit_chars is limit_lines is limit_tokens is None:
         raise click.UsageError("a limit is due: --limit-chars, --limit-lines or --limit-tokens", click.get_current_context())
+    if raw and output_format != "text":
+        raise click.UsageError("--raw prints bytes, and JSON has none; one of the two", click.get_current_context())
     short = shorten(
-        read_text(file),
+        read_text(file, errors="surrogateescape" if raw else "replace"),
         limit_chars=limit_chars,
         limit_lines=limit_lines,
         limit_tokens=limit_tokens,

@@ -40,10 +40,11 @@ from ..model import Json
 from .licence import LICENCE
 from .options import format_option
 from .printing import Page, count, print_json
+from .writing import OutPath
 
 __all__ = ["MANIFEST", "WINGS", "Copy", "copy_core", "core_files", "examine", "vendor"]
 
-WINGS: Final = ("cli", "conformance", "evaluation", "integrations", "summarisers", "transcripts")
+WINGS: Final = ("__main__", "cli", "conformance", "evaluation", "integrations", "summarisers", "transcripts")
 """The parts of the package that are not the core."""
 
 MANIFEST: Final = "VENDORED.json"
@@ -82,7 +83,7 @@ class Copy:
 
 
 @click.command()
-@click.argument("destination", metavar="DEST", type=click.Path(path_type=Path))
+@click.argument("destination", metavar="DEST", type=OutPath(file_okay=False, path_type=Path))
 @click.option("--as", "name", metavar="NAME", help="The name of the package: the copy will be DEST/NAME.")
 @click.option("--check", "only_check", is_flag=True, help="Say whether the copy at (or in) DEST was changed or is out of date.")
 @format_option
@@ -119,7 +120,7 @@ def core_files() -> dict[str, bytes]:
     found = {}
     for path in sorted(_PACKAGE.rglob("*")):
         inside = path.relative_to(_PACKAGE)
-        if inside.parts[0] in WINGS or not (path.suffix == ".py" or path.name == "py.typed"):
+        if inside.parts[0].removesuffix(".py") in WINGS or not (path.suffix == ".py" or path.name == "py.typed"):
             continue
         found[inside.as_posix()] = path.read_bytes()
     return found
@@ -144,17 +145,20 @@ def copy_core(destination: Path, *, name: str) -> Path:
         _refuse_foreign(target)
     destination.mkdir(parents=True, exist_ok=True)
     files = core_files() | {_LICENCE: LICENCE.encode()}
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=destination) as aside:
-        fresh, old = Path(aside, "new"), Path(aside, "old")
-        for inside, content in files.items():
-            path = fresh / inside
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        manifest = {"package": "compactlib", "version": __version__, "files": _digests(files)}
-        (fresh / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
-        if target.exists():
-            target.rename(old)
-        fresh.rename(target)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".", dir=destination) as aside:
+            fresh, old = Path(aside, "new"), Path(aside, "old")
+            for inside, content in files.items():
+                path = fresh / inside
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            manifest = {"package": "compactlib", "version": __version__, "files": _digests(files)}
+            (fresh / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+            if target.exists():
+                target.rename(old)
+            fresh.rename(target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from error
     return target
 
 

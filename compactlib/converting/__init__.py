@@ -110,12 +110,10 @@ def convert(conversation: Conversation, *, dialect: str) -> Converted:
     written = [message for slot in slots for message in writer.write(slot)]
     messages: Json = [message for message, _origin in written]
     body = messages
-    if conversation.envelope.fields is not None:
+    if conversation.envelope.fields is not None or outside:
         called = [block.name for slot in slots for block, _origin in slot.pieces if isinstance(block, Call)]
         around = write_around(conversation, dialect, tools, called, losses)
         body = {**write_system(dialect, outside), messages_key(dialect): messages, **around}
-    elif outside:
-        body = {**write_system(dialect, outside), messages_key(dialect): messages}
     for old, new in tools.changed:
         losses.around("name", "", f"the tool {quote(old)} is called {quote(new)} now, and the model will call it so")
     made = _conversation(body, written, conversation, dialect)

@@ -46,11 +46,12 @@ __all__ = ["arrange"]
 class _Batch:
     """A run of model slots, the calls in it that are open, and their results."""
 
-    __slots__ = ("answered", "beside", "open", "pieces", "positions", "results")
+    __slots__ = ("answered", "beside", "open", "pieces", "positions", "results", "used")
 
-    def __init__(self, position: int, pieces: list[Piece]) -> None:
+    def __init__(self, position: int, pieces: list[Piece], used: set[str]) -> None:
         self.positions = [position]
         self.pieces = pieces
+        self.used = used  # the ids of its calls in the input
         self.open: dict[str, deque[Call]] = {}  # by the id in the input; the calls have their new ones
         self.results: list[Piece] = []
         self.answered = position  # where the first result stood
@@ -95,24 +96,34 @@ class _Arranger:
         self.losses: Final = losses
         self.out: list[Slot | _Batch] = []
         self.open: dict[str, list[_Batch]] = {}  # id -> the batches with open calls of it, the nearest last
-        self.count = 0  # calls that had no id
+        self.count = 0  # calls that had no id of their own
 
     # -- reading ---------------------------------------------------------------------------------------------------------
 
     def model(self, slot: Slot) -> None:
-        """A model slot: a batch of its own, or more of the one before it."""
-        pieces = [(self._named(block) if isinstance(block, Call) else block, origin) for block, origin in slot.pieces]
+        """A model slot: a batch of its own, or more of the one before it; results in it are answers as others are."""
+        results = tuple(piece for piece in slot.pieces if isinstance(piece[0], Result))
+        if results:
+            said = tuple(piece for piece in slot.pieces if not isinstance(piece[0], Result))
+            self.losses.at("role", slot.position, "results that stood in a message of the model's are in one of the user's now")
+            if said:
+                self.model(evolve(slot, pieces=said))
+            self.answers(Slot("user", results, slot.position))
+            return
         olds = [block for block, _origin in slot.pieces if isinstance(block, Call)]
-        news = [block for block, _origin in pieces if isinstance(block, Call)]
         last = self.out[-1] if self.out else None
-        if isinstance(last, _Batch) and not last.results and (last.open or (self.is_itemised and news)):
+        joins = isinstance(last, _Batch) and not last.results and (last.open or (self.is_itemised and olds))
+        used: set[str] = last.used if joins and isinstance(last, _Batch) else set()
+        pieces = [(self._named(block, used) if isinstance(block, Call) else block, origin) for block, origin in slot.pieces]
+        news = [block for block, _origin in pieces if isinstance(block, Call)]
+        if joins and isinstance(last, _Batch):
             batch = last
             batch.pieces += pieces
             batch.positions.append(slot.position)
             if not self.is_itemised:
                 self.losses.at("grouping", slot.position, "joined to the model's message before it, whose calls were open")
         else:
-            batch = _Batch(slot.position, pieces)
+            batch = _Batch(slot.position, pieces, used)
             self.out.append(batch)
         for old, new in zip(olds, news, strict=True):
             waiting = batch.open.get(old.id)
@@ -121,13 +132,14 @@ class _Arranger:
                 self.open.setdefault(old.id, []).append(batch)
             waiting.append(new)
 
-    def _named(self, call: Call) -> Call:
-        """The call under its new id and name."""
-        if call.wire.form == "unnamed":
-            new = self.ids.fresh(call.name, self.count)
+    def _named(self, call: Call, used: set[str]) -> Call:
+        """The call under its new id and name; *used* are the ids of its batch, in which no two are called alike."""
+        if call.wire.form == "unnamed" or call.id in used:
+            new = self.ids.fresh(call.id if call.id in used else call.name, self.count)
             self.count += 1
         else:
             new = self.ids.once(call.id)
+            used.add(call.id)
         name = self.tools.of(call.name)
         return call if new == call.id and name == call.name else Call(new, name, call.arguments, call.wire)
 
@@ -188,8 +200,9 @@ class _Arranger:
         if not self.open:
             return
         pending = {position for position, _ordinal in divide(self.conversation).pending}
+        live = next((one for one in reversed(self.out) if isinstance(one, _Batch)), None)
         for batch in self.out:
-            if not isinstance(batch, _Batch) or not batch.open or not pending.isdisjoint(batch.positions):
+            if not isinstance(batch, _Batch) or not batch.open or (batch is live and not pending.isdisjoint(batch.positions)):
                 continue
             if batch is self.out[-1] and all(_is_attached(block) for block, _origin in batch.beside):
                 continue

@@ -27,7 +27,8 @@ What is not here
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Final, Literal
 
 from attrs import evolve
@@ -35,6 +36,7 @@ from attrs import evolve
 from ..dialects.reading import copy_json, dumps, loads
 from ..errors import WireError
 from ..model import Block, Call, Conversation, Json, Media, Message, Opaque, Reasoning, Result, Text
+from ..protocol.openai_chat import is_json
 from ..protocol.violation import quote
 from .losses import Losses
 from .media import fit, plain_media
@@ -78,8 +80,23 @@ _BY_FIELD: Final = {
 def cross(conversation: Conversation, dialect: str, losses: Losses) -> list[Slot]:
     """The messages as slots for *dialect*; a message of which nothing crosses has none."""
     crossing = _Crossing(conversation, dialect, losses)
-    made = (crossing.message(position, message) for position, message in enumerate(conversation.messages))
-    return [slot for slot in made if slot is not None]
+    slots: list[Slot] = []
+    for position, message in enumerate(conversation.messages):
+        slot = crossing.message(position, message)
+        if slot is None:
+            continue
+        if slot.side == "model" or not any(isinstance(block, Call) for block, _origin in slot.pieces):
+            slots.append(slot)
+        else:
+            losses.at("role", position, "calls that stood in a message of another side are in one of the model's now")
+            slots += _divided(slot)
+    return slots
+
+
+def _divided(slot: Slot) -> Iterator[Slot]:
+    """A slot that is not the model's, with the calls in it in slots of the model's."""
+    for is_call, run in groupby(slot.pieces, key=lambda piece: isinstance(piece[0], Call)):
+        yield Slot("model", tuple(run), slot.position) if is_call else evolve(slot, pieces=tuple(run))
 
 
 def words_of_system(conversation: Conversation, losses: Losses) -> list[str]:
@@ -120,7 +137,9 @@ class _Crossing:
         self.dialect: Final = dialect
         self.losses: Final = losses
         self.no_blanks: Final = dialect in _NO_BLANKS
-        self.arguments: Final[Callable[[Call], tuple[Json, bool]]] = _as_object if dialect in _OBJECT_ARGUMENTS else _as_string
+        self.arguments: Final[Callable[[Call], tuple[Json, bool]]] = (
+            _as_object if dialect in _OBJECT_ARGUMENTS else _as_json if dialect == "openai-chat" else _as_string
+        )
         self.server: set[str] = set()  # ids of calls that the provider ran
 
     def message(self, position: int, message: Message) -> Slot | None:
@@ -272,9 +291,10 @@ class _Crossing:
             return self._whole(position, place, part) if part.text else None
         if isinstance(part, Media):
             return self._media(position, place, part)
-        if isinstance(part, Opaque):
-            return self._opaque(position, place, part)
-        return None
+        if isinstance(part, Call):
+            self.losses.at("opaque", position, f"a call of {quote(part.name)} inside a result was left out", place)
+            return None
+        return self._block(position, place, part)
 
     def _media(self, position: int, place: int, block: Media) -> Block:
         rest = block.wire.rest
@@ -363,9 +383,15 @@ def _as_string(call: Call) -> tuple[Json, bool]:
     return dumps({UNPARSED: value}), False
 
 
+def _as_json(call: Call) -> tuple[Json, bool]:
+    """The arguments as a string that is JSON, or empty, and whether they are what they were."""
+    text, is_whole = _as_string(call)
+    return (text, is_whole) if not text or is_json(text) else (dumps({UNPARSED: text}), False)  # rule O-ARGS-01
+
+
 def is_shallow(value: Json) -> bool:
     """Whether a value is not nested deeper than it may be where others stand around it."""
-    level = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _depth in range(_DEEPEST):
         level = [
             item for one in level for item in (one.values() if isinstance(one, dict) else one) if isinstance(item, dict | list)

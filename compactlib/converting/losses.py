@@ -47,7 +47,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "order": "something stands in another place now",
     "orphan": "a result whose call is not here was left out",
     "reasoning": "the model's thinking was left out: a provider takes back none but its own",
-    "role": "a message of a role that the target does not have was written as a user's",
+    "role": "a message of a role that the target does not have was written as a user's, or a call or result changed sides",
     "seal": "a signature, or thinking that is signed or encrypted, was left out",
     "server-tool": "a call that the provider ran by itself was left out, with its result",
     "setting": "a setting of the request was left out",

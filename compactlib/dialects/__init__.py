@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from ..errors import WireError
+from ..errors import PolicyError, WireError
 from ..model import Conversation, Envelope, Json, Message, Origin
 from ..protocol.profiles import PROFILES
 from ..summaries.head import fused, recognise
@@ -49,7 +49,7 @@ DIALECTS: Final = {
 def _module(dialect: str) -> ModuleType:
     try:
         name = DIALECTS[dialect]
-    except KeyError:
+    except (KeyError, TypeError):
         raise WireError("$", f"no dialect is called {dialect!r}", hint=f"known are {', '.join(DIALECTS)}") from None
     return importlib.import_module(f".{name}", __name__)
 
@@ -82,6 +82,7 @@ def parse(body: Any, *, dialect: str, origins: Mapping[int, Origin] | None = Non
 
     Raises:
         WireError: the shape is wrong; the error names the place.
+        PolicyError: *origins* are none.
 
     >>> conversation = parse([{"role": "user", "content": "hi"}], dialect="anthropic")
     >>> conversation.messages[0].text
@@ -91,10 +92,22 @@ def parse(body: Any, *, dialect: str, origins: Mapping[int, Origin] | None = Non
         ...
     compactlib.errors.WireError: $.messages[0].content: content is a string or a list of blocks, not null or absent
     """
+    if origins is not None:
+        _check_origins(origins)
     try:
         return _parse(body, _module(dialect), dialect, origins or {})
     except RecursionError:
         raise WireError("$", "nested too deep to be read") from None
+
+
+def _check_origins(origins: Any) -> None:
+    """Whether they are what they are declared to be, an `Origin` for each index of a message, or one for each of its blocks."""
+    if not isinstance(origins, Mapping):
+        raise PolicyError("origins", f"an Origin for each index, not {type(origins).__name__}")
+    for index, origin in origins.items():
+        each = origin if isinstance(origin, tuple) else (origin,)
+        if not isinstance(index, int) or not all(isinstance(one, Origin) for one in each):
+            raise PolicyError("origins", f"an Origin for each index, not {index!r:.80}: {origin!r:.80}")
 
 
 def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Origin]) -> Conversation:

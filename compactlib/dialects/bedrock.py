@@ -32,7 +32,25 @@ from collections.abc import Callable
 from typing import Final
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes, wire
+from ..model import (
+    Block,
+    Call,
+    Json,
+    Media,
+    Message,
+    Opaque,
+    Reasoning,
+    Result,
+    Role,
+    Text,
+    Tool,
+    new_call,
+    new_message,
+    new_result,
+    new_text,
+    shapes,
+    wire,
+)
 from .shapes import ShapeError, Take, blocks_of, is_spelled, kind_of, objects_of, shape_of, spell, string, write
 
 __all__ = ["NAME", "parse_messages", "parse_system", "parse_tools", "render_message"]
@@ -80,7 +98,7 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             for block in content:
                 blocks.append(_parse_block(block, take))
             shape = shapes(role).get(tuple(item)) or shape_of(item, role, _MESSAGE_KEYS, take)
-            append(Message(_ROLES.get(role, "other"), tuple(blocks), shape))
+            append(new_message(_ROLES.get(role, "other"), tuple(blocks), shape))
     except ShapeError as error:
         where = f"$.messages[{len(messages)}]" + (f".content[{len(blocks)}]" if blocks is not None else "")
         raise WireError(where + error.path, error.problem) from None
@@ -121,7 +139,7 @@ def _parse_block(raw: Json, take: Take) -> Block:
         return Opaque(next(iter(value), ""), value)
     text = raw.get("text")
     if text.__class__ is str:
-        return Text(text, _TEXT)
+        return new_text(text, _TEXT)
     [(member, value)] = raw.items()
     if member == "text":
         raise ShapeError(".text", f"text is a string, not {kind_of(value)}")
@@ -142,7 +160,7 @@ def _parse_call(raw: dict[str, Json], take: Take) -> Call:
     if shape is None or call_id.__class__ is not str or name.__class__ is not str:
         tag = "server_tool_use" if raw.get("type") == "server_tool_use" else "toolUse"
         call_id, name, shape = string(raw, "toolUseId"), string(raw, "name"), shape_of(raw, tag, _CALL_FIELDS, take)
-    return Call(call_id, name, take(raw.get("input")), shape)
+    return new_call(call_id, name, take(raw.get("input")), shape)
 
 
 def _parse_result(raw: dict[str, Json], take: Take) -> Result:
@@ -160,7 +178,7 @@ def _parse_result(raw: dict[str, Json], take: Take) -> Result:
         known, form = _RESULT_FIELDS_WITH_STATUS, status
     tag = kind if isinstance(kind, str) else "toolResult"
     shape = shapes(tag, form).get(tuple(raw)) or shape_of(raw, tag, known, take, form)
-    return Result(string(raw, "toolUseId"), None if content is None else tuple(parts), shape)
+    return new_result(string(raw, "toolUseId"), None if content is None else tuple(parts), shape)
 
 
 def _parse_nested(raw: Json, take: Take) -> Block:

@@ -36,7 +36,25 @@ from collections.abc import Container
 from typing import Any, Final
 
 from ..errors import WireError
-from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Role, Text, Tool, shapes, wire
+from ..model import (
+    Block,
+    Call,
+    Json,
+    Media,
+    Message,
+    Opaque,
+    Reasoning,
+    Result,
+    Role,
+    Text,
+    Tool,
+    new_call,
+    new_message,
+    new_result,
+    new_text,
+    shapes,
+    wire,
+)
 from .shapes import (
     LONE,
     ShapeError,
@@ -135,11 +153,11 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             content = item.get("content")
             if content.__class__ is str and len(item) == 2 and (role := item.get("role")).__class__ is str:
                 shape = shapes(role, "string").get(tuple(item)) or wire(role, tuple(item), "string")
-                append(Message(_ROLES.get(role, "other"), content, shape))  # the plainest there is
+                append(new_message(_ROLES.get(role, "other"), content, shape))  # the plainest there is
             elif kind == "function_call":
-                append(Message("model", (_parse_function_call(item, kind, take),), _FUNCTION_CALL))
+                append(new_message("model", (_parse_function_call(item, kind, take),), _FUNCTION_CALL))
             elif kind == "function_call_output":
-                append(Message("tool", (_parse_output(item, kind, take),), _FUNCTION_OUTPUT))
+                append(new_message("tool", (_parse_output(item, kind, take),), _FUNCTION_OUTPUT))
             elif kind is None or kind == "message":
                 append(_parse_message(item, kind, take))
             elif kind.__class__ is not str:
@@ -178,13 +196,13 @@ def _parse_message(raw: dict[str, Json], kind: str | None, take: Take) -> Messag
         raise ShapeError(".role", f"a role is a string, not {kind_of(role)}")
     speaker = _ROLES.get(role, "other")
     if content.__class__ is str:
-        return Message(speaker, content, shape_of(raw, role, _known(raw, kind), take, "string"))
+        return new_message(speaker, content, shape_of(raw, role, _known(raw, kind), take, "string"))
     if content is None:
         return Message(speaker, (), shape_of(raw, role, _known(raw, kind) - {"content"}, take, "null"))
     if content.__class__ is not list:
         raise ShapeError(".content", f"content is a string or a list of parts, not {kind_of(content)}")
     blocks = _parse_parts(content, ".content", take)
-    return Message(speaker, blocks, shape_of(raw, role, _known(raw, kind), take, "list"))
+    return new_message(speaker, blocks, shape_of(raw, role, _known(raw, kind), take, "list"))
 
 
 def _known(raw: dict[str, Json], kind: str | None) -> frozenset[str]:
@@ -209,7 +227,7 @@ def _parse_part(raw: Json, take: Take) -> Block:
     if kind.__class__ is not str:
         raise ShapeError(".type", f"a part's type is a string, not {kind_of(kind)}")
     if kind in _TEXTS:
-        return Text(string(raw, "text"), shapes(kind).get(tuple(raw)) or shape_of(raw, kind, _TEXT, take))
+        return new_text(string(raw, "text"), shapes(kind).get(tuple(raw)) or shape_of(raw, kind, _TEXT, take))
     if kind == "text":  # as it is called elsewhere; the word is residue, so that it stays
         return Text(string(raw, "text"), shape_of(raw, kind, _TEXT - {"type"}, take))
     if kind in _MEDIA:
@@ -262,27 +280,27 @@ def _opaque(raw: dict[str, Json], kind: str, take: Take) -> Message:
 
 def _parse_function_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
     call_id, name, arguments = raw.get("call_id"), raw.get("name"), raw.get("arguments")
-    shape = _FUNCTION_CALLS.get(tuple(raw))
-    if shape is None or not (call_id.__class__ is name.__class__ is arguments.__class__ is str):
+    if not (call_id.__class__ is name.__class__ is arguments.__class__ is str):
         return _parse_call(raw, kind, take)
-    return Call(call_id, name, arguments, shape)
+    shape = _FUNCTION_CALLS.get(tuple(raw)) or shape_of(raw, kind, _CALL_FIELDS[kind], take)
+    return new_call(call_id, name, arguments, shape)
 
 
 def _parse_call(raw: dict[str, Json], kind: str, take: Take) -> Call:
     id_key, key, name = _CALLS[kind]
     shape = shape_of(raw, kind, _CALL_FIELDS[kind], take)
-    return Call(string(raw, id_key), name or string(raw, "name"), take(raw.get(key)), shape)
+    return new_call(string(raw, id_key), name or string(raw, "name"), take(raw.get(key)), shape)
 
 
 def _parse_output(raw: dict[str, Json], kind: str, take: Take) -> Result:
     shape = _FUNCTION_OUTPUTS.get(tuple(raw)) if kind == "function_call_output" else None
     if shape is not None and raw["call_id"].__class__ is raw.get("output").__class__ is str:  # as nearly all outputs are
-        return Result(raw["call_id"], raw["output"], shape)
+        return new_result(raw["call_id"], raw["output"], shape)
     id_key, key = _id_key(kind, raw), _OUTPUTS[kind]
     content, form = raw.get(key), ""
     if content.__class__ is not str:
         content, form = _parse_content(content, key, take)
-    return Result(string(raw, id_key), content, shape_of(raw, kind, {"type", id_key, key}, take, form))
+    return new_result(string(raw, id_key), content, shape_of(raw, kind, {"type", id_key, key}, take, form))
 
 
 def _id_key(kind: str, keys: Container[str]) -> str:

@@ -83,6 +83,7 @@ class _Writer:
         self.counts = draft.profile.neighbours is Neighbours.COUNTED
         self.flagged = {one.index for one in errors if one.rule == self._rule(Breach.OPEN)}
         self.pending = self._pending()
+        self.pieces: dict[int, list[Piece]] = {}
         self.out: list[Slot] = []
 
     def _pending(self) -> set[tuple[int, int]]:
@@ -227,8 +228,7 @@ class _Writer:
                 in_front = in_front and not self.joins_results
             written.append((pieces, message, source))
         moved = self._led_back(batch, kept)
-        whole = {at: pieces_of(self.slots[at][0]) for at in {at for at, _place in moved}}
-        extra = [*(whole[at][place] for at, place in moved), *((result, Origin.TOOL) for result, _source in made)]
+        extra = [*(self._piece(at, place) for at, place in moved), *((result, Origin.TOOL) for result, _source in made)]
         if extra:
             if target < 0:
                 if not written or written[0][1].role != "user":
@@ -239,6 +239,12 @@ class _Writer:
         for pieces, message, source in written:
             if pieces or not message.content:
                 self.out.append((rebuilt(message, pieces), source))
+
+    def _piece(self, at: int, place: int) -> Piece:
+        """A piece that is led elsewhere; one message can hold results of every batch, so its pieces are kept."""
+        if at not in self.pieces:
+            self.pieces[at] = pieces_of(self.slots[at][0])
+        return self.pieces[at][place]
 
     # -- results as messages -------------------------------------------------------------------------------------------
 

@@ -81,6 +81,7 @@ class AnthropicReader(Reader):
         self._waits = False  # whether something waits for the next message
         self._empty = -1  # an assistant message without content
         self._looked: tuple[Message | None, bool] = None, False  # whether that message holds media
+        self._named: tuple[int, tuple[str, ...]] = -1, ()  # the last call that words stand behind, and those named with it
 
     def read(self, messages: Iterable[Message]) -> None:
         """Read the next messages.  The one hot loop: what is common is judged here, what is odd where it is named."""
@@ -261,9 +262,15 @@ class AnthropicReader(Reader):
 
     def _disorder(self, path: str) -> None:
         self._pair_faults += 1
-        # waiting is in order of time: the calls of this message are its last
-        mine = takewhile(lambda call: call[1] >> PLACE_BITS == self.index, reversed(self.machine.waiting.items()))
-        ids = tuple(key for key, _place in mine)[::-1]
+        known, ids = self._named
+        after = max(known, (self.index << PLACE_BITS) - 1)
+        # waiting is in order of time: the calls of this message are its last, and each is named once
+        mine = list(takewhile(lambda call: call[1] > after, reversed(self.machine.waiting.items())))
+        if mine:
+            known, ids = mine[0][1], tuple(key for key, _place in reversed(mine))
+            self._named = known, ids
+        elif known >> PLACE_BITS != self.index:
+            ids = ()
         expected = "nothing but further tool_use blocks after the first; text and thinking before it"
         self.breach(Breach.ORDER, path, f"message {self.index} goes on after its calls", expected, ids=ids)
 

@@ -29,7 +29,7 @@ from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
 
-from ..model import Block, Call, Conversation, Message, Opaque, Origin, Reasoning, Text, Wire, wire
+from ..model import Block, Call, Conversation, Json, Message, Opaque, Origin, Reasoning, Text, Wire, wire
 from ..turns import divide
 from .profiles import Profile
 from .reader import Mode
@@ -37,9 +37,12 @@ from .signatures import SIGNATURES
 from .validator import check
 from .violation import Violation
 
-__all__ = ["Draft", "Fix", "Piece", "Slot", "pieces_of", "rebuilt", "spoken", "with_key", "without_key"]
+__all__ = ["Draft", "Fix", "Piece", "Slot", "pieces_of", "rebuilt", "spoken", "with_arguments", "with_id", "with_key", "without_key"]
 
 _SEALED_KINDS: Final = frozenset({"compaction", "fallback"})
+_CHAT: Final = {"custom": "input", "function": "arguments"}
+_GEMINI: Final = {"functionCall": "args", "function_call": "args"}
+_FLAT: Final = {"function_call": "arguments"}
 
 
 @frozen
@@ -190,6 +193,9 @@ def rebuilt(message: Message, pieces: Sequence[Piece]) -> Message:
     shape = message.wire
     if message.role == "model" and "tool_calls" in shape.keys and not any(isinstance(block, Call) for block in blocks):
         shape = without_key(shape, "tool_calls")
+    for block in message.blocks:
+        if isinstance(block, Reasoning) and block.wire.tag in shape.keys and not any(one is block for one in blocks):
+            shape = without_key(shape, block.wire.tag)  # it stood under a key of the message
     return Message(message.role, blocks, shape, origin)
 
 
@@ -204,6 +210,35 @@ def with_key(shape: Wire, key: str) -> Wire:
     rest = tuple((name, value) for name, value in shape.rest if name != key)
     keys = shape.keys if key in shape.keys else (*shape.keys, key)
     return Wire(shape.tag, keys, rest, shape.form)
+
+
+def with_id(call: Call, call_id: str) -> Call:
+    """The call with this id, written also where it had none; only calls of OpenAI Chat and its kin can have none."""
+    if call.wire.tag not in _CHAT:
+        return evolve(call, id=call_id)
+    return evolve(call, id=call_id, wire=_nested_with_key(call.wire, "id", inside=False))
+
+
+def with_arguments(call: Call, arguments: Json, dialect: str) -> Call:
+    """The call with these arguments, written also where it had none."""
+    tag, shape = call.wire.tag, call.wire
+    key = (_GEMINI if dialect == "gemini" else _CHAT).get(tag)
+    if key is None:
+        return evolve(call, arguments=arguments, wire=with_key(shape, _FLAT.get(tag, "input")))
+    return evolve(call, arguments=arguments, wire=_nested_with_key(shape, key, inside=True))
+
+
+def _nested_with_key(shape: Wire, key: str, *, inside: bool) -> Wire:
+    """`with_key` of a shape whose last keys are those of the object in it under its tag, or of that object."""
+    count = int(shape.form or 1)
+    outer = Wire(shape.tag, shape.keys[:count], shape.rest)
+    inner = Wire(shape.tag, shape.keys[count:], tuple((shape.get(shape.tag) or {}).items()))
+    if inside:
+        inner = with_key(inner, key)
+    else:
+        outer = with_key(outer, key)
+    rest = tuple(one for one in outer.rest if one[0] != shape.tag) + (((shape.tag, dict(inner.rest)),) if inner.rest else ())
+    return Wire(shape.tag, (*outer.keys, *inner.keys), rest, "" if len(outer.keys) == 1 else str(len(outer.keys)))
 
 
 def without_key(shape: Wire, key: str) -> Wire:

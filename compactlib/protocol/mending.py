@@ -34,7 +34,7 @@ from attrs import evolve
 from ..model import Block, Call, Json, Media, Message, Opaque, Origin, Reasoning, Result, Text, Wire, wire
 from .answering import UNKNOWN_OUTCOME
 from .batches import read_batches
-from .draft import Draft, Piece, pieces_of, rebuilt, with_key, without_key
+from .draft import Draft, Piece, pieces_of, rebuilt, with_arguments, with_key, without_key
 from .parts import RESPONSES, signed_call, without_parts, wrapped
 from .violation import Violation
 
@@ -147,9 +147,9 @@ def _arguments(block: Block, found: list[Violation], draft: Draft) -> list[Block
         return None
     value: Json = block.arguments
     if draft.profile.dialect in ("anthropic", "bedrock", "gemini"):
-        return [evolve(block, arguments=_as_object(value))]
+        return [with_arguments(block, _as_object(value), draft.profile.dialect)]
     whole = value if isinstance(value, dict) else {_UNPARSED: value}
-    return [evolve(block, arguments=json.dumps(whole))]
+    return [with_arguments(block, json.dumps(whole), draft.profile.dialect)]
 
 
 def _as_object(value: Json) -> Json:

@@ -143,8 +143,9 @@ class OpenAIResponsesReader(Reader):
                             self._odd_arguments(block)
                     except (StopIteration, TypeError, ValueError, RecursionError):
                         self._odd_arguments(block)
-                    if block.wire.rest:
-                        self._item_id(block.wire.get("id"), "function_call")
+                    for field, value in block.wire.rest:
+                        if field == "id":
+                            self._item_id(value, "function_call")
                 elif isinstance(content, str):
                     if machine.waiting:
                         self._words()
@@ -173,8 +174,9 @@ class OpenAIResponsesReader(Reader):
                     self._output_parts(block, body)
                 elif len(body) > TEXT_CHARS:
                     self._too_long("/output")
-                if block.wire.rest:
-                    self._item_id(block.wire.get("id"), "")
+                for field, value in block.wire.rest:
+                    if field == "id":
+                        self._item_id(value, "")
             elif role == "user":
                 speaking = False
                 if thoughts.waiting is not None:

@@ -32,7 +32,7 @@ from attrs import evolve
 from ..model import Call, Message, Result
 from .automaton import Breach
 from .batches import read_batches
-from .draft import Draft, pieces_of, rebuilt
+from .draft import Draft, pieces_of, rebuilt, with_id, with_key
 from .parts import with_name
 from .violation import Violation, quote
 
@@ -182,7 +182,10 @@ def _apply(draft: Draft, new: dict[tuple[int, int], str]) -> None:
         for place, name in names.items():
             block, origin = pieces[place]
             if isinstance(block, Call):
-                pieces[place] = evolve(block, id=name), origin
+                pieces[place] = with_id(block, name), origin
             elif isinstance(block, Result):
                 pieces[place] = evolve(block, call_id=name), origin
-        draft.slots[at] = rebuilt(message, pieces), source
+        made = rebuilt(message, pieces)
+        if made.role == "tool" and made.wire.tag == "tool":  # where the id stands in the message, it may not have stood there
+            made = evolve(made, wire=with_key(made.wire, "tool_call_id"))
+        draft.slots[at] = made, source

@@ -45,7 +45,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, get_args
 
 from ..errors import PolicyError
 from ..model import Conversation, Json, Message, Origin
@@ -82,6 +82,21 @@ def _reader(dialect: str, *, is_demanding: bool = False) -> Callable[[Profile, A
     return make
 
 
+def _check_arguments(conversation: Any, mode: Any, profile: Any, original: Any, prompt_tokens: Any, window_tokens: Any) -> None:
+    """Whether the arguments of a judge are what they are declared to be."""
+    if not isinstance(conversation, Conversation):
+        raise PolicyError("conversation", f"a Conversation, as `parse` gives it, not {type(conversation).__name__}")
+    if mode not in get_args(Mode):
+        raise PolicyError("mode", f"one of {', '.join(get_args(Mode))}, not {mode!r:.80}")
+    if profile is not None and not isinstance(profile, Profile | str):
+        raise PolicyError("profile", f"the name of a profile, not {type(profile).__name__}")
+    if not isinstance(original, Mapping):
+        raise PolicyError("original", f"blocks by the index of their message, not {type(original).__name__}")
+    for name, tokens in (("prompt_tokens", prompt_tokens), ("window_tokens", window_tokens)):
+        if tokens is not None and (type(tokens) is not int or tokens < 0):
+            raise PolicyError(name, f"a whole number of at least 0, not {tokens!r:.80}")
+
+
 class Validator:
     """
     A conversation's judge, fed as the conversation grows.
@@ -98,7 +113,8 @@ class Validator:
             where known.
 
     Raises:
-        PolicyError: the dialect or the profile is not known, or they do not fit.
+        PolicyError: the dialect or the profile is not known, they do not fit,
+            or an argument is not what it is declared to be.
 
     >>> from compactlib.dialects import parse
     >>> body = [
@@ -125,6 +141,7 @@ class Validator:
         window_tokens: int | None = None,
     ) -> None:
         conversation = Conversation(around, ()) if isinstance(around, str) else around
+        _check_arguments(conversation, mode, profile, original, prompt_tokens, window_tokens)
         make = _reader(conversation.dialect)
         self.profile: Final = profile_named(profile or conversation.dialect) if not isinstance(profile, Profile) else profile
         if self.profile.dialect != conversation.dialect:
@@ -189,7 +206,8 @@ def check(
         window_tokens: how large the model's window is.
 
     Raises:
-        PolicyError: the profile is not known, or is another dialect's.
+        PolicyError: the profile is not known, or is another dialect's, or an
+            argument is not what it is declared to be.
 
     >>> from compactlib.dialects import parse
     >>> calls = [{"type": "tool_use", "id": "t1", "name": "ls", "input": {}}]

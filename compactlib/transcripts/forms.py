@@ -65,6 +65,7 @@ class Form(ABC):
         backward: other keys that name a line; where that goes they name the one before it.
         forward: and those that then name the one after it.
         number_key: the key that names a line by its number, the first being 0; ``""`` if there is none.
+        outside: the types of lines that have an id and are no part of the tree.
     """
 
     name_key: ClassVar[str]
@@ -72,10 +73,15 @@ class Form(ABC):
     backward: ClassVar[tuple[str, ...]]
     forward: ClassVar[tuple[str, ...]]
     number_key: ClassVar[str]
+    outside: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def held(self, value: _Object) -> Held | None:
         """What a line holds; ``None`` where words are made of it when it is read."""
+
+    @abstractmethod
+    def is_loose(self, value: _Object) -> bool:
+        """Whether a line's link to its parent says nothing: then readers take it for what follows the line before."""
 
     @abstractmethod
     def edited(self, item: Json, old: _Object, new: _Object) -> Json:
@@ -98,6 +104,11 @@ class Form(ABC):
     @abstractmethod
     def result(self, block: _Object, call: _Object, beside: _Object, link: Mapping[str, Json]) -> _Object:
         """The line of a result; *call* is the item of its call on the line *beside*, *link* says where it hangs."""
+
+    def end(self, beside: _Object, link: Mapping[str, Json]) -> _Object | None:
+        """A line that says nothing and keeps the living branch alive where its last line goes; ``None`` if there is no such."""
+        del beside, link
+        return None
 
     @abstractmethod
     def words(self, blocks: list[_Object], beside: _Object, link: Mapping[str, Json]) -> _Object:
@@ -139,6 +150,13 @@ class _ClaudeCode(Form):
             return Held(path, (content,), ({"type": "text", "text": content},), is_list=False)
         return None
 
+    def is_loose(self, value: _Object) -> bool:
+        if isinstance(value.get(self.parent_key), str):
+            return False
+        held = self.held(value)
+        answers = held is not None and any(block is not None and block.get("type") == "tool_result" for block in held.blocks)
+        return self.parent_key not in value or value.get("type") == "assistant" or answers
+
     def edited(self, item: Json, old: _Object, new: _Object) -> Json:
         if isinstance(item, str):
             return new.get("text")
@@ -178,6 +196,7 @@ class _Pi(Form):
     backward = ("fromId", "targetId")
     forward = ("firstKeptEntryId",)
     number_key = "firstKeptEntryIndex"
+    outside = frozenset({"session"})
 
     def held(self, value: _Object) -> Held | None:
         message = value.get("message")
@@ -202,6 +221,10 @@ class _Pi(Form):
                 path, tuple(content), tuple(reply_block(item, api) if isinstance(item, dict) else None for item in content)
             )
         return Held(path, tuple(content), tuple(next(iter(user_parts([item])), None) for item in content))
+
+    def is_loose(self, value: _Object) -> bool:
+        parent = value.get(self.parent_key, False)
+        return parent is not None and not isinstance(parent, str)
 
     def edited(self, item: Json, old: _Object, new: _Object) -> Json:
         if isinstance(item, str):
@@ -240,6 +263,9 @@ class _Pi(Form):
     def words(self, blocks: list[_Object], beside: _Object, link: Mapping[str, Json]) -> _Object:
         said = {"customType": _OURS, "content": _pi_parts(blocks), "display": True}
         return {"type": "custom_message", **link, **_time(beside), **said}
+
+    def end(self, beside: _Object, link: Mapping[str, Json]) -> _Object | None:
+        return {"type": "custom", **link, **_time(beside), "customType": _OURS}
 
 
 def _pi_parts(content: Json) -> list[Json]:

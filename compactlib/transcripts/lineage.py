@@ -32,7 +32,7 @@ from ..dialects import render_messages
 from ..dialects.shapes import keep
 from ..model import Block, Call, Conversation, Json, Media, Result, Text
 
-__all__ = ["Ancestor", "Heir", "descent", "increasing", "is_same"]
+__all__ = ["Ancestor", "Heir", "descent", "first_difference", "increasing", "is_same"]
 
 _NONE: Final = -1
 _Key: TypeAlias = Hashable
@@ -152,14 +152,16 @@ def _edit_keys(block: Block, *, is_old: bool = False) -> Iterator[_Key]:
 
 def _placeholders(old: Sequence[Ancestor], new: Sequence[Heir], free: _Free) -> None:
     """A new text where a picture or an empty text has gone stands for it."""
-    last = _NONE
+    at = 0
     for heir in new:
-        at = last + 1
-        if heir.is_new and isinstance(heir.block, Text) and at in free.left and _is_void(old[at].block):
-            free.left.discard(at)
-            heir.ancestor = at
+        if heir.is_new and isinstance(heir.block, Text):
+            while at in free.left and not _is_void(old[at].block):  # it is gone
+                at += 1
+            if at in free.left:
+                free.left.discard(at)
+                heir.ancestor = at
         if not heir.is_new:
-            last = heir.ancestor
+            at = heir.ancestor + 1
 
 
 def _is_void(block: Block) -> bool:
@@ -206,17 +208,47 @@ def is_same(one: Conversation, other: Conversation) -> bool:
     return _said(one) == _said(other)
 
 
+def first_difference(one: Conversation, other: Conversation) -> tuple[int, int]:
+    """Where in *one*, by message and block, something stands that *other* does not say there; its last block if none does."""
+    words, results = _said(other)
+    rest = {key: deque(found) for key, found in results.items()}
+    count = 0
+    at = (0, 0)
+    for index, place, role, block in _blocks_of(one):
+        at = index, place
+        if block.get("type") == "tool_result":
+            left = rest.get(block.get("tool_use_id"))
+            if not left or left.popleft() != _answer(block):
+                break
+        elif words[count : count + 1] != [(role, block)]:
+            break
+        else:
+            count += 1
+    return at
+
+
 def _said(conversation: Conversation) -> tuple[list[Json], dict[Json, list[Json]]]:
     words: list[Json] = []
     results: dict[Json, list[Json]] = {}
-    for message in render_messages(conversation, keep):
-        content = message["content"]
-        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-            if block.get("type") == "tool_result":
-                results.setdefault(block.get("tool_use_id"), []).append({**block, "content": _plain(block.get("content"))})
-            else:
-                words.append((message["role"], block))
+    for _index, _place, role, block in _blocks_of(conversation):
+        if block.get("type") == "tool_result":
+            results.setdefault(block.get("tool_use_id"), []).append(_answer(block))
+        else:
+            words.append((role, block))
     return words, results
+
+
+def _blocks_of(conversation: Conversation) -> Iterator[tuple[int, int, str, dict[str, Json]]]:
+    """Each block as the wire has it, with its message, its place there and who says it."""
+    for index, message in enumerate(render_messages(conversation, keep)):
+        content = message["content"]
+        for place, block in enumerate([{"type": "text", "text": content}] if isinstance(content, str) else content):
+            yield index, place, message["role"], block
+
+
+def _answer(block: dict[str, Json]) -> Json:
+    """A result, however its words are spelled."""
+    return {**block, "content": _plain(block.get("content"))}
 
 
 def _plain(content: Json) -> Json:

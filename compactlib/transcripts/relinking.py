@@ -6,7 +6,9 @@ What this is
     from whom, and keeps the chain whole when a line goes or comes.
 
 Rules it obeys
-    * A line that goes hands its children to its parent.
+    * A line that goes hands its children to its parent.  Where its link says
+      nothing, or names no line of the file, readers go on at the line before
+      it, and so its children hang from that.
     * A line that comes stands, on the living branch, between what has to be
       before it and all that followed; only the lines that hung there are linked
       anew, and every other line stays as it is.
@@ -33,15 +35,19 @@ class Node:
         line: its number in the file; of a new line, that of the line it stands behind (0 for none).
         name: its id, if it has one.
         parent: the id of its parent.
+        is_loose: whether its link says nothing, so that it belongs to the line before it.
     """
 
-    __slots__ = ("_first_parent", "is_new", "line", "name", "parent")
+    __slots__ = ("_first_parent", "is_loose", "is_new", "line", "name", "parent")
 
-    def __init__(self, line: int, name: str | None, parent: str | None, *, is_new: bool = False) -> None:
+    def __init__(
+        self, line: int, name: str | None, parent: str | None, *, is_new: bool = False, is_loose: bool = False
+    ) -> None:
         self.line = line
         self.name: Final = name
         self.parent = parent
         self.is_new: Final = is_new
+        self.is_loose: Final = is_loose
         self._first_parent: Final = parent
 
     @property
@@ -57,6 +63,7 @@ class Tree:
         self.nodes: Final = {node.line: node for node in nodes}
         self._by_name: Final[dict[str, Node]] = {}
         self._children: Final[dict[str, dict[Node, None]]] = {}
+        self._instead: Final[dict[int, str | None]] = {}  # line that was taken out -> from what its children hang
         for node in self.nodes.values():
             if node.name is not None:
                 self._by_name.setdefault(node.name, node)
@@ -67,11 +74,42 @@ class Tree:
         return self._by_name.keys()
 
     def take(self, node: Node) -> None:
-        """Take a line out: its children hang from its parent."""
+        """Take a line out: its children hang from its parent; lines are taken in the order of the file."""
+        parent = node.parent
+        if node.is_loose or (parent is not None and parent not in self._by_name):
+            parent = self._before(node.line)
+        self._instead[node.line] = parent
         for child in self.children(node):
-            self._hang(child, node.parent)
+            self._hang(child, parent)
         if node.name is not None and self._by_name.get(node.name) is node:
             del self._by_name[node.name]
+
+    def _before(self, line: int) -> str | None:
+        """The id of the nearest line before this one that has one; of what was taken out that of what it hung from."""
+        while (line := line - 1) > 0:
+            if line in self._instead:
+                return self._instead[line]
+            above = self.nodes.get(line)
+            if above is not None and above.name is not None and self._by_name.get(above.name) is above:
+                return above.name
+        return None
+
+    def lost_end(self) -> Node | None:
+        """
+        The last line of all, if it was taken out and the one that is the last now is not what it hung from.
+
+        Readers follow the living branch from the last line, which would be another then.
+        """
+        named = [node for node in self.nodes.values() if node.name is not None]
+        end = max(named, key=lambda node: node.line, default=None)
+        if end is None or end.line not in self._instead:
+            return None
+        left = max(self._by_name.values(), key=lambda node: node.line, default=None)
+        return None if left is None or left.name == self._instead[end.line] else end
+
+    def instead_of(self, node: Node) -> str | None:
+        """The id of the line from which what hung from one that was taken out hangs now."""
+        return self._instead[node.line]
 
     def put(self, node: Node, *, behind: Node | None, group: Set[Node], before: Node | None) -> Node | None:
         """

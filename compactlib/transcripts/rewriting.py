@@ -43,7 +43,7 @@ from ..model import Conversation, Json
 from . import read
 from .drafts import Transcript
 from .forms import FORMS, Held
-from .lineage import Heir, descent, is_same
+from .lineage import Heir, descent, first_difference, is_same
 from .lines import read_content
 from .placing import Arrival, Change, arrivals
 from .relinking import Node, Tree
@@ -87,19 +87,42 @@ def rewrite(data: bytes, transcript: Transcript, mend: Callable[[Conversation], 
     >>> json.loads(lines[3])["parentUuid"] == json.loads(lines[2])["uuid"]
     True
     """
+    first = transcript
     target = after = mend(transcript.conversation)
     if target is transcript.conversation:
         return data
     _refuse_others(data, transcript)
     for _round in range(_ROUNDS):
         data = _Rewriter(data, transcript, after).write()
+        if not data.strip():
+            raise WireError("line 1", "nothing would be left of the session", hint=_HINT)
         transcript = read(data, format=transcript.format)
         after = mend(transcript.conversation)
         if after is transcript.conversation:
             if is_same(after, target):
                 return data
             break
-    raise WireError("$", "the session, written so, would not read as the mended conversation", hint=_HINT)
+    raise _misread(first, target, after)
+
+
+def _misread(first: Transcript, target: Conversation, after: Conversation) -> WireError:
+    """The refusal of a file that would read as *after*: the line of the first block of *target* that is not there."""
+    message, place = first_difference(target, after)
+    old, new = descent(first.conversation, target)
+    lines = _lines_of(first)
+    line = lines[0] if lines else 1
+    for heir in new:
+        if not heir.is_new:
+            line = lines[heir.ancestor]
+        if (heir.message, heir.place) == (message, place):
+            break
+    return WireError(f"line {line}", "written so, the session would not read as the mended conversation from here on", hint=_HINT)
+
+
+def _lines_of(transcript: Transcript) -> list[int]:
+    """The line of each block."""
+    pairs = zip(transcript.conversation.messages, transcript.block_lines, strict=True)
+    return [line for message, places in pairs if message.blocks for line in places]
 
 
 def _refuse_others(data: bytes, transcript: Transcript) -> None:
@@ -154,6 +177,7 @@ class _Rewriter:
                 children = tree.children(node)
                 self.links[node.name] = node.parent, children[-1].name if children else None
             tree.take(node)
+        end = tree.lost_end() if self.gone and not moved else None
         behind: defaultdict[int, list[Arrival]] = defaultdict(list)
         for arrival in arrivals(tree, self.change, lambda line, heirs: self._mint(tree, line, heirs)):
             behind[arrival.behind].append(arrival)
@@ -163,7 +187,7 @@ class _Rewriter:
             if record.number not in self.gone and record.number not in moved:
                 made.append(self._line(record))
             made += [self._arrived(one) for one in behind.get(record.number, ())]
-        return b"\n".join(made)
+        return b"\n".join(made if end is None else self._ended(made, tree, end))
 
     # -- what is on a line ---------------------------------------------------------------------------------------------
 
@@ -186,7 +210,8 @@ class _Rewriter:
                 before = heir
             elif self.change.is_reply(heir):
                 if before is None or before.message != heir.message:
-                    raise WireError("$", "a reply would begin with a block that is new", hint=_HINT)
+                    where = "$" if before is None else f"line {self.change.line_of(before)}"
+                    raise WireError(where, "a reply behind it would begin with a block that is new", hint=_HINT)
                 inside[before.ancestor].append(self._is(heir))
         for line, blocks in self.on_line.items():
             self._revise(line, blocks, stays[line], inside)
@@ -227,10 +252,18 @@ class _Rewriter:
 
     def _node(self, record: Record) -> Node:
         try:
-            name, parent = record.value.get(self.form.name_key), record.value.get(self.form.parent_key)
+            value = record.value
         except WireError:  # a blank or a torn line hangs nowhere
-            name = parent = None
-        return Node(record.number, name if isinstance(name, str) else None, parent if isinstance(parent, str) else None)
+            return Node(record.number, None, None)
+        if value.get("type") in self.form.outside:
+            return Node(record.number, None, None)
+        name, parent = value.get(self.form.name_key), value.get(self.form.parent_key)
+        return Node(
+            record.number,
+            name if isinstance(name, str) else None,
+            parent if isinstance(parent, str) else None,
+            is_loose=self.form.is_loose(value),
+        )
 
     def _mint(self, tree: Tree, line: int, heirs: Sequence[Heir]) -> Node:
         """The node of a new line; in a file without ids it has none."""
@@ -286,6 +319,17 @@ class _Rewriter:
         else:
             value = self.form.result(blocks[0], self._call_item(one.call, one.beside), facts, link)
         return dumps(value).encode() + beside.ending
+
+    def _ended(self, made: list[bytes], tree: Tree, end: Node) -> list[bytes]:
+        """The lines with one that says nothing behind them, so that the branch of a last line that went stays the living one."""
+        record = self.records[end.line - 1]
+        parent = tree.instead_of(end)
+        name = self.form.mint(tree.names(), str(end.name), "end")
+        value = self.form.end(record.value, {self.form.parent_key: parent, self.form.name_key: name})
+        if value is None:
+            return made
+        line = dumps(value).encode() + record.ending
+        return [*made[:-1], line, made[-1]] if made and not made[-1] else [*made, line]
 
     def _call_item(self, call: Heir, line: int) -> dict[str, Json]:
         """What stands on its line for a call."""

@@ -2,7 +2,9 @@
 What checking costs, as ratios to `json.loads` of the same text in the same run.
 
 The garbage collector is off on both sides and parsing is not counted.  Each
-figure is the median of five.
+figure is the median of ratios of two measurements made one right after the
+other, in time of the processor.  The last rows are hostile inputs and what
+doubling them does: two is linear, four would be quadratic.
 """
 
 from __future__ import annotations
@@ -17,12 +19,18 @@ from typing import Any
 
 from compactlib.dialects import parse
 from compactlib.model import Conversation
+from compactlib.protocol.repair import repair
 from compactlib.protocol.validator import Validator, check
 
-__all__ = ["long_body", "run"]
+from . import Row, median_ratio
+
+__all__ = ["DIALECTS", "hostile_body", "long_body", "run", "seconds"]
+
+DIALECTS = ("anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "mistral")
 
 _MESSAGES = 100_000
 _ROUNDS = 5
+_FED = 1_000
 _STEPS_PER_TURN = 8
 _RUSSIAN = "Прочитал файл и понял, в чём дело: тест ждёт другой ответ. "
 _ENGLISH = "I read the file and see what is wrong: the test expects another answer. "
@@ -82,71 +90,93 @@ def _step(dialect: str, ids: list[str], words: str, log: str) -> list[dict[str, 
     ]
 
 
-def seconds(work: Callable[[], object], rounds: int = _ROUNDS) -> float:
-    """The median time of *work*."""
-    times = []
+def timed(work: Callable[[], object]) -> float:
+    """How long *work* takes once, the collector off."""
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
-        for _ in range(rounds):
-            begun = time.perf_counter()
-            work()
-            times.append(time.perf_counter() - begun)
+        begun = time.process_time()
+        work()
+        return time.process_time() - begun
     finally:
         if enabled:
             gc.enable()
-    return median(times)
 
 
-def _feed_all(conversation: Conversation) -> list[float]:
-    """How long the first and the last tenth took to feed."""
-    judge = Validator(conversation)
-    feed = judge.feed
-    tenth = len(conversation.messages) // 10
-    times = []
-    for part in range(10):
-        begun = time.perf_counter()
-        for message in conversation.messages[part * tenth : (part + 1) * tenth]:
-            feed(message)
-        times.append(time.perf_counter() - begun)
-    return [times[1], times[-1]]
+def seconds(work: Callable[[], object], rounds: int = _ROUNDS) -> float:
+    """The median time of *work*."""
+    return median(timed(work) for _ in range(rounds))
 
 
-def _hostile(kind: str, size: int) -> Conversation:
-    """Inputs on which careless code is quadratic."""
-    ids = [("x" * 200 if kind == "prefix" else "c") + str(place) for place in range(size)]
-    calls = [{"type": "tool_use", "id": "same" if kind == "twins" else key, "name": "ls", "input": {}} for key in ids]
-    results = [{"type": "tool_result", "tool_use_id": call["id"], "content": "ok"} for call in reversed(calls)]
-    if kind == "empty":
-        return parse([{"role": "user", "content": [{"type": "text", "text": ""}] * size}], dialect="anthropic")
-    body: list[dict[str, Any]] = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}]
-    body += [{"role": "user", "content": [result]} for result in results]
-    return parse(body, dialect="anthropic")
+def _growth(conversation: Conversation, profile: str) -> float:
+    """What feeding a thousand messages costs at the end, as a ratio to what it costs from the tenth message on."""
+    judge = Validator(conversation, profile=profile)
+    messages = conversation.messages
+    stop = len(messages) - _FED
+    for message in messages[:10]:
+        judge.feed(message)
+    early = timed(lambda: [judge.feed(message) for message in messages[10 : 10 + _FED]])
+    for message in messages[10 + _FED : stop]:
+        judge.feed(message)
+    return timed(lambda: [judge.feed(message) for message in messages[stop:]]) / early
 
 
-def run() -> list[tuple[str, float, str]]:
-    """(what, figure, remark) for each measurement."""
-    rows: list[tuple[str, float, str]] = []
-    for dialect in ("anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "mistral"):
+# -- inputs on which careless code is quadratic ------------------------------------------------------------------------
+
+_EMPTY: dict[str, dict[str, Any]] = {
+    "bedrock": {"text": ""},
+    "gemini": {"text": ""},
+    "openai-responses": {"type": "input_text", "text": ""},
+}
+HOSTILE = {"open calls": 10_000, "one prefix": 10_000, "one id": 10_000, "empty blocks": 50_000, "results": 50_000}
+"""Each kind, and how much of it there is before it is doubled."""
+
+
+def hostile_body(dialect: str, kind: str, size: int) -> list[dict[str, Any]]:
+    """One prompt, and *size* calls or results or blocks in as few messages as the dialect can."""
+    if kind == "empty blocks":
+        blocks = [_EMPTY.get(dialect, {"type": "text", "text": ""})] * size
+        return [{"role": "user", "parts" if dialect == "gemini" else "content": blocks}]
+    prefix = "x" * 200 if kind == "one prefix" else "c"
+    ids = ["abcdefghi" if kind == "one id" else f"{prefix}{place:08d}" for place in range(size)]
+    said = _step(dialect, ids, "now", "ok")
+    if kind == "open calls":
+        said = [one for one in said if one["role"] in ("assistant", "model")] if "role" in said[-1] else said[:-size]
+    elif kind == "one prefix" and dialect not in ("anthropic", "bedrock", "gemini"):
+        said[-size:] = said[: -size - 1 : -1]  # the last call is answered first
+    return [_words(dialect, "user", "go on"), *said]
+
+
+def run() -> list[Row]:
+    """Measure."""
+    rows: list[Row] = []
+    for dialect, profile in (*zip(DIALECTS, DIALECTS, strict=True), ("openai-chat", "strict-template")):
         body = long_body(dialect)
         text = json.dumps(body, ensure_ascii=False)
-        size = len(text.encode())
         conversation = parse(body, dialect=dialect)
-        assert not check(conversation, mode="history")
-        reading = seconds(partial(json.loads, text))
-        checking = seconds(partial(check, conversation, mode="history"))
-        remark = f"{len(body):,} messages, {size / 1e6:.0f} MB, {checking / len(body) * 1e9:.0f} ns a message; at most 0.5"
-        rows.append((f"check / json.loads, {dialect}", checking / reading, remark))
-        first, last = (median(times) for times in zip(*(_feed_all(conversation) for _ in range(_ROUNDS)), strict=True))
-        rows.append((f"feed, last tenth / second tenth, {dialect}", last / first, "1 is flat"))
-    for kind in ("open calls", "prefix", "twins", "empty"):
-        small, large = _hostile(kind, 10_000), _hostile(kind, 40_000)
-        ratio = seconds(partial(check, large)) / seconds(partial(check, small))
-        rows.append((f"hostile, four times the {kind}", ratio, "4 is linear"))
+        judging = partial(check, conversation, mode="history", profile=profile)
+        assert not judging()
+        ratio = median_ratio(partial(timed, judging), partial(timed, partial(json.loads, text)))
+        remark = f"{len(body):,} messages, {len(text.encode()) / 1e6:.0f} MB; at most 1, better 0.5"
+        rows.append((f"check / json.loads, {profile}", ratio, remark))
+        ratio = median(_growth(conversation, profile) for _ in range(_ROUNDS))
+        rows.append((f"feed, the last thousand / from the tenth on, {profile}", ratio, "at most 1.3"))
+    for dialect in DIALECTS:
+        for kind, size in HOSTILE.items():
+            texts = [json.dumps(hostile_body(dialect, kind, times * size)) for times in (1, 2)]
+            small, large = (parse(text, dialect=dialect) for text in texts)
+            works = {
+                "parse": [partial(parse, text, dialect=dialect) for text in texts],
+                "check": [partial(check, one) for one in (small, large)],
+                "repair": [partial(repair, one, close=True) for one in (small, large)],
+            }
+            for name, (less, more) in works.items():
+                ratio = median_ratio(partial(timed, more), partial(timed, less), rounds=3)
+                rows.append((f"{name}, {2 * size:,} {kind}, {dialect}", ratio, "2 is linear"))
     return rows
 
 
 if __name__ == "__main__":
     for what, figure, remark in run():
-        print(f"{what:48} {figure:6.2f}   {remark}")
+        print(f"{what:60} {figure:6.2f}   {remark}")

@@ -4,7 +4,8 @@ The laws of repair, over conversations with several faults at once and over ever
 `broken_laws` checks one repair without any code of the passes:
 
 * L1: what is left is exactly what the validator still calls an error; a valid
-  conversation comes back as the same object; repairing twice is repairing once;
+  conversation comes back as the same object; repairing twice is repairing once,
+  in memory and on the wire, where all that was mended is written;
 * L4: pending calls stay pending unless the conversation is closed;
 * L5: sealed model messages of the current turn are the same objects, in order;
 * L9: no success is invented, and what is new says so;
@@ -21,22 +22,27 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from attrs import asdict
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlib.dialects import parse, render
+from compactlib.errors import WireError
 from compactlib.model import Conversation, Message, Origin, Reasoning, Text
+from compactlib.protocol import answering
 from compactlib.protocol.answering import UNKNOWN_OUTCOME
+from compactlib.protocol.draft import pieces_of
 from compactlib.protocol.mending import NO_OUTPUT
 from compactlib.protocol.repair import Repaired, repair
 from compactlib.protocol.validator import Violation, check
 from compactlib.turns import Kind, divide
 
 from ..strategies import build, histories
+from ..tongues import stories, tell
 from ..words import build as spell
 from ..words import words
 
@@ -62,6 +68,12 @@ def errors(conversation: Conversation, *, close: bool, profile: str) -> list[Vio
     return [found for found in check(conversation, mode=mode, profile=profile) if found.level == "error"]
 
 
+def judged(conversation: Conversation, *, close: bool, profile: str) -> list[tuple[str, str, str]]:
+    """Everything that is said of it, and where."""
+    mode: Any = "request" if close else "history"
+    return [(one.rule, one.level, one.pointer) for one in check(conversation, mode=mode, profile=profile)]
+
+
 def broken_laws(before: Conversation, made: Repaired, *, close: bool, profile: str) -> list[str]:
     """The laws that a repair breaks, in words."""
     after = made.conversation
@@ -73,6 +85,9 @@ def broken_laws(before: Conversation, made: Repaired, *, close: bool, profile: s
         "L1: a fix is a change": (after is before) == (not made.fixes),
         "L1: twice is once": repair(after, close=close, profile=profile).conversation is after,
         "L1: twice is once on the wire": bool(made.left) or not errors(again(after), close=close, profile=profile),
+        "L1: what is written is judged alike": judged(after, close=close, profile=profile)
+        == judged(again(after), close=close, profile=profile),
+        "L1: what is written needs no more": bool(made.left) or not repair(again(after), close=close, profile=profile).fixes,
         "L4: the frontier is kept": close or keeps_frontier(before, after),
         "L5: sealed messages are untouched": holds_in_order(still_sealed(before, after), after.messages),
         "L8: no word is lost": not said(before.messages) - said(after.messages),
@@ -326,6 +341,120 @@ def test_repair_of_several_faults_keeps_every_law(dialect: str) -> None:
         assert (twin.fixes, twin.left, render(twin.conversation)) == (made.fixes, made.left, render(made.conversation))
 
     holds()
+
+
+@st.composite
+def gappy(draw: st.DrawFn, dialect: str) -> Messages:
+    """The wire messages of a valid story, from whose objects, at any depth, keys were lost, or hold null or nonsense."""
+    body = json.loads(json.dumps(tell(draw(stories(dialect=dialect)), dialect)))  # nothing of it is shared
+    messages: Messages = body[{"gemini": "contents", "openai-responses": "input"}.get(dialect, "messages")]
+    nonsense = st.sampled_from(["", [], {}, " ", "{", '{"a":NaN}', 1])
+    for _ in range(draw(st.integers(1, 4))):
+        found = [one for one in objects(messages) if one]
+        one = draw(st.sampled_from(found)) if found else {"": None}
+        key = draw(st.sampled_from(sorted(one)))
+        if draw(st.booleans()):
+            del one[key]
+        else:
+            one[key] = draw(st.none() | nonsense)
+    return messages
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    for item in value if isinstance(value, list) else ():
+        yield from objects(item)
+
+
+@settings(max_examples=150)
+@pytest.mark.parametrize("dialect", list(PROFILES))
+@given(data=st.data())
+def test_what_was_not_there_is_written(dialect: str, data: st.DataObject) -> None:
+    """L1: arguments, ids and contents that a repair makes up stand on the wire too."""
+    messages = data.draw(gappy(dialect))
+    close, profile = data.draw(st.booleans()), data.draw(st.sampled_from(PROFILES[dialect]))
+    try:
+        conversation = parse(messages, dialect=dialect)
+    except WireError:
+        return
+    made = repair(conversation, close=close, profile=profile)
+    after = again(made.conversation)
+
+    assert judged(made.conversation, close=close, profile=profile) == judged(after, close=close, profile=profile)
+    assert made.left or not repair(after, close=close, profile=profile).fixes
+
+
+@pytest.mark.parametrize(
+    ("dialect", "call", "path", "fix"),
+    [
+        ("anthropic", {"type": "tool_use", "id": "t2", "name": "Read"}, ("input",), "wrap-arguments"),
+        ("bedrock", {"toolUse": {"toolUseId": "t2", "name": "Read"}}, ("toolUse", "input"), "wrap-arguments"),
+        ("openai-chat", {"function": {"name": "Read"}}, ("function", "arguments"), "wrap-arguments"),
+        ("openai-chat", {"function": {"name": "Read", "arguments": "{}"}}, ("id",), "rename-id"),
+        ("openai-chat", {"id": None, "type": "function", "function": {"arguments": "{}", "name": "R"}}, ("id",), "rename-id"),
+        ("mistral", {"function": {"name": "Read", "arguments": "{}"}}, ("id",), "rename-id"),
+        ("gemini", {"function_call": {"name": "Read", "args": []}}, ("function_call", "args"), "wrap-arguments"),
+    ],
+)
+def test_a_key_that_a_call_lacked_is_written(dialect: str, call: Any, path: tuple[str, ...], fix: str) -> None:
+    asked = {"gemini": {"parts": [{"text": "x"}]}, "bedrock": {"content": [{"text": "x"}]}}.get(dialect, {"content": "x"})
+    called = {"gemini": {"role": "model", "parts": [call]}}.get(dialect, {"role": "assistant", "content": [call]})
+    if dialect in ("openai-chat", "mistral"):
+        called = {"role": "assistant", "content": "", "tool_calls": [call]}
+    made = repair(parse([{"role": "user", **asked}, called], dialect=dialect), close=True)
+    written = render(made.conversation)[1]
+    value = (written.get("tool_calls") or written.get("parts") or written["content"])[0]
+    for key in path:
+        value = value[key]
+
+    assert fix in [one.name for one in made.fixes]
+    assert value in ({}, "{}", {"unparsed_arguments": []}, '{"unparsed_arguments": null}') or path == ("id",)
+    assert value is not None
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
+def test_results_that_are_led_back_are_looked_at_once(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost is linear: one message holds the results of every batch, and is not taken apart for each."""
+    count = 40
+    calls: Messages = []
+    for at in range(count):
+        block: Any = {"type": "tool_use", "id": f"t{at}", "name": "R", "input": {}}
+        if dialect == "bedrock":
+            block = {"toolUse": {"toolUseId": f"t{at}", "name": "R", "input": {}}}
+        calls += [{"role": "user", "content": [WORDS[dialect]]}, {"role": "assistant", "content": [block]}]
+    results: list[Any] = [{"type": "tool_result", "tool_use_id": f"t{at}", "content": "r"} for at in range(count)]
+    if dialect == "bedrock":
+        results = [{"toolResult": {"toolUseId": f"t{at}", "content": [{"text": "r"}]}} for at in range(count)]
+    taken = []
+
+    def counted(message: Message) -> Any:
+        taken.append(len(message.blocks))
+        return pieces_of(message)
+
+    monkeypatch.setattr(answering, "pieces_of", counted)
+    made = repair(parse([*calls, {"role": "user", "content": results}], dialect=dialect))
+
+    assert [fix.name for fix in made.fixes].count("hoist-results") == count - 1
+    assert sum(taken) <= 6 * count
+
+
+WORDS: dict[str, Any] = {"anthropic": {"type": "text", "text": "x"}, "bedrock": {"text": "x"}}
+
+
+def test_each_call_that_words_stand_behind_is_named_once() -> None:
+    """A-ORDER-01: the findings of a message are as large as the message."""
+    content = [
+        part
+        for at in range(40)
+        for part in ({"type": "tool_use", "id": f"t{at}", "name": "R", "input": {}}, {"type": "text", "text": "w"})
+    ]
+    found = check(parse([{"role": "user", "content": "x"}, {"role": "assistant", "content": content}], dialect="anthropic"))
+    behind = [one.call_ids for one in found if one.rule == "A-ORDER-01"]
+
+    assert behind == [(f"t{at}",) for at in range(40)]
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai-chat", "openai-responses"])
