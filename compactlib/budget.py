@@ -126,6 +126,9 @@ class Policy:
         target_tokens: whole-request size it aims for; an upper bound, not a
             size to fill.
         tail_tokens: largest size of the part kept verbatim.
+        tail_turns, tail_messages: how many turns or messages should be kept
+            verbatim at least: they lengthen the tail as far as there is room,
+            and never shorten it.
         step_cuts: whether a turn may be cut between its steps: ``when-needed``
             (one prompt followed by hundreds of steps is normal) or ``never``.
         retain_prompts: whether earlier prompts are quoted verbatim while they
@@ -163,6 +166,8 @@ class Policy:
     trigger_of: Literal["budget", "window", "history"] = field(default="budget", validator=_one_of("budget", "window", "history"))
     target_tokens: int | None = field(default=None, validator=_positive)
     tail_tokens: int | None = field(default=None, validator=_positive)
+    tail_turns: int | None = field(default=None, validator=_positive)
+    tail_messages: int | None = field(default=None, validator=_positive)
     step_cuts: Literal["when-needed", "never"] = field(default="when-needed", validator=_one_of("when-needed", "never"))
     retain_prompts: bool = field(default=True, validator=_boolean)
     list_changed_files: bool = field(default=True, validator=_boolean)
@@ -252,6 +257,7 @@ class Sizes:
         extras: allowance for pins, preamble, reminders and retained prompts.
         tail: largest size of the tail, the kept prompt of a step cut included;
             zero or less when pins and reminders leave nothing.
+        tail_room: how large the tail could be if more of it were wished for.
         min_gain: what a compaction has to save to be worth a lost cache.
     """
 
@@ -266,6 +272,7 @@ class Sizes:
     summary: int
     extras: int
     tail: int
+    tail_room: int
     min_gain: int
 
     @property
@@ -316,6 +323,7 @@ def sizes(policy: Policy, *, overhead_tokens: int, needed_tokens: int = 0) -> Si
         summary=summary,
         extras=extras,
         tail=min(wish, left),
+        tail_room=left,
         min_gain=budget // 20,
     )
 

@@ -51,7 +51,7 @@ from .markers import Issued
 from .model import Call, Conversation, Json, Message, Origin, Result, Text
 from .outcomes import REASONS, AskSummary, Compacted, Dropped, Outcome, Part, Refused, SummaryFailed, Unchanged, as_json
 from .persons import person_words, says
-from .planning import CannotPlanError, Pin, Plan, Reminder, overhead_tokens, plan
+from .planning import CannotPlanError, Pin, Plan, Reminder, bound_of, overhead_tokens, plan
 from .protocol.rules import RULES
 from .protocol.validator import check
 from .stubs import read_stub
@@ -161,6 +161,12 @@ class Run:
         self.asked: list[dict[str, Json]] = []
         self._kept: list[str] | None = None
 
+    def _bound(self, plan: Plan) -> str:
+        """What decided how long the tail may be."""
+        needed = plan.sizes.room - plan.sizes.summary - plan.sizes.tail_room
+        plain = sizes(self.policy, overhead_tokens=plan.sizes.overhead, needed_tokens=needed).tail
+        return bound_of(self.policy, plan.sizes, plain_tokens=plain)
+
     def kept_texts(self, plan: Plan) -> list[str]:
         """What stays in the conversation besides the summary; read once."""
         if self._kept is None:
@@ -192,6 +198,7 @@ class Run:
                 "kept_prompt": None if plan.choice.prompt is None else at(plan.choice.prompt),
                 "tail_tokens": plan.choice.tail_tokens,
                 "why": plan.choice.why,
+                "bound": self._bound(plan),
             },
             "dangling": 0 if plan is None else sum(call[0] < plan.choice.position for call in plan.division.dangling),
             "pending": 0 if plan is None else len(plan.division.pending),

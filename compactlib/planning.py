@@ -40,7 +40,7 @@ from .summaries.transcript import argument_text
 from .tokens import Memo
 from .turns import Division, Kind, divide, origins
 
-__all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "overhead_tokens", "plan", "profile_of"]
+__all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "bound_of", "overhead_tokens", "plan", "profile_of"]
 
 Pin: TypeAlias = "int | tuple[int, int]"
 """A message of the input by its index on the wire, or one block of it as (message, block)."""
@@ -255,7 +255,7 @@ def _choice(
     """
     room = rounds = 0
     while True:
-        known = sizes(policy, overhead_tokens=overhead, needed_tokens=needed + room)
+        known = _with_wishes(sizes(policy, overhead_tokens=overhead, needed_tokens=needed + room), policy, division, weights)
         choice = choose(division, cuts, weights, limit_tokens=max(known.tail, 0), step_cuts=policy.step_cuts)
         if choice is None:
             raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())
@@ -266,6 +266,31 @@ def _choice(
         room = owed + standing[choice.position]
         if rounds == _ROUNDS:
             room = tokens_owed(said_before(division, messages, len(messages), None, pinned), memo) + standing[-1]
+
+
+def _with_wishes(known: Sizes, policy: Policy, division: Division, weights: list[int]) -> Sizes:
+    """The sizes with a tail that holds the turns and messages wished for, as far as there is room."""
+    starts = []
+    if policy.tail_turns is not None and division.turns:
+        starts.append(division.turns[-min(policy.tail_turns, len(division.turns))].start)
+    if policy.tail_messages is not None:
+        starts.append(max(len(weights) - policy.tail_messages, 0))
+    wished = sum(weights[min(starts) :]) if starts else 0
+    return known if wished <= known.tail else evolve(known, tail=min(wished, known.tail_room))
+
+
+def bound_of(policy: Policy, known: Sizes, *, plain_tokens: int) -> str:
+    """
+    Which bound decided how long the tail may be.
+
+    Args:
+        policy: what the caller decided.
+        known: the sizes of this compaction.
+        plain_tokens: how long the tail could have been without wishes.
+    """
+    if known.tail > plain_tokens:
+        return "room" if known.tail == known.tail_room else "wish"
+    return "tail_tokens" if policy.tail_tokens is not None and known.tail == policy.tail_tokens else "share"
 
 
 def _texts(reminders: Sequence[Reminder]) -> list[str]:

@@ -393,3 +393,30 @@ def test_a_pinned_prompt_stands_once() -> None:
     body = str(cl.render(outcome.conversation)[0])
 
     assert body.count(conversation.messages[0].text) == 1
+
+
+# -- wishes for the tail -----------------------------------------------------------------------------------------------
+
+
+def tail_of(outcome: cl.Outcome) -> tuple[int, str]:
+    assert isinstance(outcome, Compacted)
+    return outcome.report["cut"]["tail_tokens"], outcome.report["cut"]["bound"]
+
+
+def test_a_wish_lengthens_the_tail_as_far_as_there_is_room_and_never_shortens_it() -> None:
+    """The outcome names the bound that decided."""
+    conversation = long_conversation(40)
+    options: dict[str, Any] = {"window_tokens": 32_000, "counter": len, "tail_tokens": 500}
+    plain = cl.compact(conversation, cl.Policy(**options), when="now", summarise=answer)
+    turns = cl.compact(conversation, cl.Policy(**options, tail_turns=2), when="now", summarise=answer)
+    messages = cl.compact(conversation, cl.Policy(**options, tail_messages=9), when="now", summarise=answer)
+    all_ = cl.compact(conversation, cl.Policy(**options, tail_turns=40), when="now", summarise=answer)
+    none = cl.compact(conversation, cl.Policy(**options, tail_turns=1), when="now", summarise=answer)
+
+    assert tail_of(plain)[1] == "tail_tokens"
+    assert tail_of(turns)[1] == tail_of(messages)[1] == "wish"
+    assert tail_of(plain)[0] < tail_of(turns)[0] < tail_of(all_)[0]
+    assert tail_of(all_)[1] == "room"
+    assert tail_of(none)[0] >= tail_of(plain)[0]
+    assert isinstance(all_, Compacted)
+    assert all_.reason == "target-met"
