@@ -57,6 +57,7 @@ from .protocol.validator import check
 from .stubs import read_stub
 from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge
 from .summaries.facts import find_anchors, missing, write_appendix
+from .summaries.grounding import Standing
 from .summaries.head import Layout, user_message, write_summary
 from .summaries.provenance import said_by_persons
 from .summaries.rendering import SummaryRequest, again, continued, render_request
@@ -160,12 +161,19 @@ class Run:
         self.sizes: Sizes | None = None
         self.asked: list[dict[str, Json]] = []
         self._kept: list[str] | None = None
+        self._standing: Standing | None = None
 
     def _bound(self, plan: Plan) -> str:
         """What decided how long the tail may be."""
         needed = plan.sizes.room - plan.sizes.summary - plan.sizes.tail_room
         plain = sizes(self.policy, overhead_tokens=plan.sizes.overhead, needed_tokens=needed).tail
         return bound_of(self.policy, plan.sizes, plain_tokens=plain)
+
+    def standing(self, plan: Plan) -> Standing:
+        """What bears claims out in every part; made once."""
+        if self._standing is None:
+            self._standing = Standing(self.kept_texts(plan), plan.persons)
+        return self._standing
 
     def kept_texts(self, plan: Plan) -> list[str]:
         """What stays in the conversation besides the summary; read once."""
@@ -318,7 +326,7 @@ def _judge(engine: Run, plan: Plan, request: SummaryRequest, reply: Reply, ceili
         previous=running,
         replaced_has_prompt=any(said_by_persons(request.messages)),
         human_texts=plan.persons,
-        kept_texts=engine.kept_texts(plan),
+        standing=engine.standing(plan),
     )
 
 

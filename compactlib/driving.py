@@ -173,9 +173,12 @@ def _answered(answer: Summarise, request: SummaryRequest) -> Reply:
 
 def _known(reply: Reply) -> Reply:
     """The reply; a failure by a code that is none of ours is one by exception."""
-    if isinstance(reply, SummaryFailed) and not (isinstance(reply.code, str) and reply.code in _CODES):
-        return SummaryFailed("exception", f"{reply.code}: {reply.why}" if reply.why else f"{reply.code}")
-    return reply
+    if not isinstance(reply, SummaryFailed):
+        return reply
+    code: object = reply.code
+    if isinstance(code, str) and code in _CODES:
+        return reply
+    return SummaryFailed("exception", f"{code}: {reply.why}" if reply.why else f"{code}")
 
 
 def _failed(error: Exception) -> SummaryFailed:

@@ -340,6 +340,10 @@ def _shown_lines(text: str, newlines: int | None = None) -> int:
     return (count_newlines(text) if newlines is None else newlines) + (text != "" and not text.endswith("\n"))
 
 
+def _is_reference(ref: object) -> bool:
+    return isinstance(ref, str) and re.fullmatch(REFERENCE, ref) is not None
+
+
 def _largest(build: Callable[[int], Truncated | None], limits: _Limits, room: int, guess: int) -> Truncated | None:
     """
     The largest of the excerpts that *build* makes for up to *room* characters and that fits, as nearly as a few tries find it.
@@ -438,7 +442,7 @@ def truncate(
         raise PolicyError("keep", f"one of 'both', 'head' and 'tail', not {keep!r}")
     if form not in ("text", "json", "auto"):
         raise PolicyError("form", f"one of 'text', 'json' and 'auto', not {form!r}")
-    if ref is not None and (not isinstance(ref, str) or re.fullmatch(REFERENCE, ref) is None):
+    if ref is not None and not _is_reference(ref):
         raise PolicyError("ref", f"a reference is 64 lower-case hexadecimal digits, not {ref!r}", rule="L25")
     if signal_lines is None:
         signal_lines = _SIGNAL_DEFAULT_LINES if keep == "both" and len(text) <= _SIGNAL_DEFAULT_CHARS else 0

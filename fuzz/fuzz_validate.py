@@ -1,6 +1,8 @@
 """
 Whatever `parse` reads, `check` judges: no exception, an order, and places that exist.
 
+In all six dialects; and what is judged is converted, and what the provider would hide of it is told.
+
 A polyglot.  Under pytest it is a property test.  Run by itself it is a fuzz
 target: with atheris installed, ``python fuzz/fuzz_validate.py`` explores by
 coverage until it is stopped or finds a failure, which it prints.
@@ -14,11 +16,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlib.dialects import messages_key, parse
+from compactlib.converting import convert
+from compactlib.dialects import DIALECTS, messages_key, parse
 from compactlib.errors import WireError
 from compactlib.protocol.rules import RULES
 from compactlib.protocol.validator import Validator, check
 from compactlib.protocol.violation import Violation, in_order
+from compactlib.visible import effective
 
 IDS = st.sampled_from(["a", "b", "c", "srvtoolu_1", "", "x.y", "é", "\x00function_call 1", "i" * 41])
 TEXTS = st.sampled_from(["", " ", "\u3000", "words", "cut \ud83d", "Attached image(s) from tool result:", "é"])
@@ -137,6 +141,61 @@ MESSAGES["openai-responses"] = st.one_of(
         {"type": OTHER_KINDS, "id": ITEM_IDS}, optional={"role": st.just("developer"), "encrypted_content": JSON}
     ),
 )
+MESSAGES["mistral"] = MESSAGES["openai-chat"]
+SIGNED = st.sampled_from([{}, {}, {"thoughtSignature": "S"}, {"thoughtSignature": ""}, {"thought_signature": None}, {"x": 1}])
+GEMINI_PARTS = st.tuples(
+    st.one_of(
+        st.fixed_dictionaries({"text": TEXTS}, optional={"thought": st.booleans()}),
+        st.fixed_dictionaries(
+            {
+                "functionCall": st.fixed_dictionaries(
+                    {"name": IDS}, optional={"id": IDS, "args": st.one_of(JSON, st.just({"a": 1}))}
+                )
+            }
+        ),
+        st.fixed_dictionaries(
+            {
+                "functionResponse": objects(
+                    name=IDS, id=IDS, response=st.one_of(JSON, st.just({"output": "x"})), parts=st.lists(JSON, max_size=2)
+                )
+            }
+        ),
+        st.fixed_dictionaries({"inlineData": objects(mimeType=TEXTS, data=TEXTS)}),
+        st.dictionaries(st.sampled_from(["thing", "executableCode", "video_metadata"]), JSON, max_size=2),
+    ),
+    SIGNED,
+).map(lambda pair: {**pair[0], **pair[1]})
+MESSAGES["gemini"] = st.fixed_dictionaries(
+    {"parts": st.one_of(st.lists(GEMINI_PARTS, max_size=4), GEMINI_PARTS)},
+    optional={"role": st.sampled_from(["user", "user", "model", "model", "function", "system", ""])},
+)
+BEDROCK_PARTS = st.one_of(
+    st.fixed_dictionaries({"text": TEXTS}),
+    st.fixed_dictionaries({"image": objects(format=TEXTS, source=JSON)}),
+    st.fixed_dictionaries({"json": JSON}),
+    st.fixed_dictionaries({"document": objects(format=st.just("pdf"), name=TEXTS, source=st.just({"bytes": "AA=="}))}),
+)
+BEDROCK_BLOCKS = st.one_of(
+    BEDROCK_PARTS,
+    st.fixed_dictionaries({"toolUse": st.fixed_dictionaries({"toolUseId": IDS, "name": IDS, "input": JSON})}),
+    st.fixed_dictionaries(
+        {
+            "toolResult": st.fixed_dictionaries(
+                {"toolUseId": IDS},
+                optional={"content": st.lists(BEDROCK_PARTS, max_size=3), "status": st.sampled_from(["success", "error", "odd"])},
+            )
+        }
+    ),
+    st.fixed_dictionaries({"reasoningContent": st.one_of(JSON, objects(reasoningText=objects(text=TEXTS, signature=TEXTS)))}),
+    st.fixed_dictionaries({"cachePoint": JSON}),
+    st.fixed_dictionaries({"thing": JSON}),
+)
+MESSAGES["bedrock"] = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "user", "assistant", "assistant", "system"]),
+        "content": st.lists(BEDROCK_BLOCKS, max_size=4),
+    }
+)
 SETTINGS = st.fixed_dictionaries(
     {},
     optional={
@@ -188,6 +247,9 @@ def assert_judged(dialect: str, messages: list[Any], settings: dict[str, Any] | 
 
     assert in_order([*fed, *judge.finish(), *around]) == found
     assert set(history) - set(judge.finish()) <= set(found)
+    assert len(effective(conversation).messages) <= len(conversation.messages)
+    for target in DIALECTS:
+        check(convert(conversation, dialect=target).conversation)
 
 
 @given(BODIES)
@@ -201,7 +263,9 @@ def main() -> None:
     import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # optional, and only here
 
     with atheris.instrument_imports(include=["compactlib"]):
-        import compactlib.protocol.validator  # noqa: F401 - imported to be instrumented
+        import compactlib.converting
+        import compactlib.protocol.validator
+        import compactlib.visible  # noqa: F401 - all are imported to be instrumented
 
     target = test_whatever_is_read_is_judged.hypothesis.fuzz_one_input  # type: ignore[attr-defined]  # added by @given
     atheris.Setup(sys.argv, target)

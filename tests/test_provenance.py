@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from compactlib.model import Message, Origin, Text, wire
-from compactlib.summaries.provenance import FIRST_PROMPT, core, quotation, said_by_persons, with_first_prompt, with_proven_words
+from compactlib.summaries.provenance import (
+    FIRST_PROMPT,
+    core,
+    folded,
+    quotation,
+    said_by_persons,
+    with_first_prompt,
+    with_proven_words,
+)
 from compactlib.summaries.schema import Sections, parse_sections
 from compactlib.tokens import estimate
 from tests.summary_parts import FULL, call, human, model, result
@@ -24,7 +32,7 @@ def sections(*orders: str, goal: str = "") -> Sections:
 
 def moved(*orders: str, before: str = "", more: tuple[str, ...] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The orders that stay, and the items added to critical context."""
-    found, count = with_proven_words(sections(*orders), parse_sections(before, FULL), TALK, more)
+    found, count = with_proven_words(sections(*orders), parse_sections(before, FULL), TALK, "\x00".join(map(folded, more)))
     added = found.items("critical")[1:]
     assert len(added) == count
     return found.items("orders"), added
@@ -85,9 +93,10 @@ def test_what_the_previous_summary_had_proven_stays() -> None:
     """The prompt is gone by now; its quotation was checked in its time."""
     before = "## Orders\n- no new dependencies\n## Critical context\n- speak French"
 
-    assert moved(
-        "- No new dependencies", "- speak French", before=before
-    ) == (("- No new dependencies",), ("- reported by the summariser: speak French",))
+    assert moved("- No new dependencies", "- speak French", before=before) == (
+        ("- No new dependencies",),
+        ("- reported by the summariser: speak French",),
+    )
 
 
 def test_kept_prompts_count_too() -> None:
@@ -132,7 +141,7 @@ def test_the_first_prompt_is_quoted_whatever_the_reply_says() -> None:
     """Law L8: mechanically, first in goal; a quotation by the reply is dropped."""
     reply = sections(goal=f"{FIRST_PROMPT}\n> something invented\n- keep the CSV export")
 
-    proven, count = with_proven_words(reply, parse_sections("", FULL), TALK, ())
+    proven, count = with_proven_words(reply, parse_sections("", FULL), TALK, "")
     found = with_first_prompt(proven, parse_sections("", FULL), "migrate\nit all", 4_000, estimate)
 
     assert ((f"{FIRST_PROMPT}\n> migrate\n> it all", "- keep the CSV export"), 0) == (found.items("goal"), count)

@@ -280,7 +280,7 @@ def marker_of(made: Truncated) -> str:
     [
         (json.dumps({"a": 1, "log": "x" * 5000, "z": [2]}), {"a": 1, "z": [2]}),
         (json.dumps({"deep": {"er": [[0, "y" * 3000, 1]]}, "n": None}), {"deep": {"er": [[0, 1]]}, "n": None}),
-        (json.dumps([{"k": "\\\"]}," * 900}, True]), [{}, True]),
+        (json.dumps([{"k": '\\"]},' * 900}, True]), [{}, True]),
     ],
 )
 def test_the_marker_takes_the_place_of_the_value_that_is_too_large(text: str, kept: Any) -> None:

@@ -76,7 +76,7 @@ input_option: Final = click.option(
     "input_format",
     metavar="FORMAT",
     type=click.Choice(FORMATS),
-    help=f"What FILE is: a session, or a request body or messages of a dialect; {', '.join(FORMATS)}.  [default: told by content]",
+    help=f"What FILE is: a session, or a request body or messages of a dialect; {', '.join(FORMATS)}.  [default: by content]",
 )
 
 

@@ -193,8 +193,9 @@ def rebuilt(message: Message, pieces: Sequence[Piece]) -> Message:
     shape = message.wire
     if message.role == "model" and "tool_calls" in shape.keys and not any(isinstance(block, Call) for block in blocks):
         shape = without_key(shape, "tool_calls")
+    kept = {block.wire.tag for block in blocks if isinstance(block, Reasoning)}
     for block in message.blocks:
-        if isinstance(block, Reasoning) and block.wire.tag in shape.keys and not any(one is block for one in blocks):
+        if isinstance(block, Reasoning) and block.wire.tag in shape.keys and block.wire.tag not in kept:
             shape = without_key(shape, block.wire.tag)  # it stood under a key of the message
     return Message(message.role, blocks, shape, origin)
 

@@ -45,7 +45,7 @@ from attrs import frozen
 
 from ..model import Message, Result, Text
 from ..tokens import Counter
-from .grounding import evidence_of, ground, hidden_in
+from .grounding import Standing, evidence_of, ground, hidden_in
 from .prompts import OPENING
 from .provenance import core, folded, said_by_persons, visible, with_first_prompt, with_proven_words
 from .rendering import SummaryRequest
@@ -193,7 +193,7 @@ def judge(
     previous: str = "",
     replaced_has_prompt: bool = False,
     human_texts: Sequence[str] = (),
-    kept_texts: Sequence[str] = (),
+    standing: Standing | None = None,
     issued: Collection[str] = (),
 ) -> Accepted | Rejected:
     """
@@ -212,13 +212,14 @@ def judge(
         human_texts: what persons wrote besides the messages of the request,
             in order: kept prompts, and for a later part the earlier ones.
             If there is no previous summary, the first of all is the first prompt.
-        kept_texts: what stays in the conversation, which bears claims out.
+        standing: what stays in the conversation and what persons wrote, which bears claims out; made once for all parts.
         issued: references that this session's markers carry; others are escaped.
 
     Returns:
         `Accepted` or `Rejected`, for any reply; it raises nothing of its own.
     """
     answer = reply if isinstance(reply, Summary) else Summary(reply)
+    stands = Standing(said=human_texts) if standing is None else standing
     refused = _by_its_shape(answer) or _by_its_words(answer.text, request, ceiling_tokens, counter)
     if refused is not None:
         return refused
@@ -232,15 +233,13 @@ def judge(
     plain = render_sections(sections)
     if previous and replaced_has_prompt and plain == render_sections(before):
         return Rejected(Code.SAME, "the previous summary came back unchanged although a prompt or an anchor is replaced")
-    sections, moved = with_proven_words(sections, before, request.messages, human_texts)
+    sections, moved = with_proven_words(sections, before, request.messages, stands.said_lines)
     first = next(chain(human_texts, said_by_persons(request.messages)), "")
     sections = with_first_prompt(
         sections, before, first, ceiling_tokens, counter, harmless=lambda piece: _harmless(piece, issued)[0]
     )
     sections, reopened = _with_done_kept(sections, before, request)
-    evidence = evidence_of(
-        request.messages, kept_texts, previous, said=human_texts, first=request.first, hidden_chars=hidden_in(request.text)
-    )
+    evidence = evidence_of(request.messages, stands, previous, first=request.first, hidden_chars=hidden_in(request.text))
     flagged = ground(render_sections(sections), evidence)
     tokens = counter(flagged.text)
     if tokens > ceiling_tokens:

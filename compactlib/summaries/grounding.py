@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 from attrs import frozen
@@ -44,10 +44,10 @@ from attrs import frozen
 from ..deeds import deed
 from ..model import Call, Message, Origin, Result, Text
 from .facts import Kind, Tokens, kind_of, place_of
-from .provenance import FIRST_PROMPT
+from .provenance import FIRST_PROMPT, folded
 from .transcript import argument_text, stated_origins
 
-__all__ = ["UNVERIFIED", "Evidence", "Grounded", "evidence_of", "ground", "hidden_in"]
+__all__ = ["UNVERIFIED", "Evidence", "Grounded", "Standing", "evidence_of", "ground", "hidden_in"]
 
 UNVERIFIED: Final = "[unverified]"
 """Stands behind a claim that nothing bears out."""
@@ -63,6 +63,45 @@ _QUOTED_WORDS: Final = 4
 _SENTENCE_CHARS: Final = 2_000
 
 
+class Standing:
+    """
+    Texts that bear claims out in every part of one compaction, read once for all of them.
+
+    Attributes:
+        kept: what stays in the conversation.
+        said: what persons said besides.
+    """
+
+    def __init__(self, kept: Iterable[str] = (), said: Iterable[str] = ()) -> None:
+        self.kept: Final = tuple(kept)
+        self.said: Final = tuple(said)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """Their tokens."""
+        return Tokens((*self.kept, *self.said))
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Their numbers, by their digits."""
+        return _numbers_of((*self.kept, *self.said))
+
+    @cached_property
+    def folded(self) -> str:
+        """All of them, spaces and case folded."""
+        return "\n".join(map(_fold, (*self.kept, *self.said)))
+
+    @cached_property
+    def said_folded(self) -> str:
+        """What persons said, likewise."""
+        return "\n".join(map(_fold, self.said))
+
+    @cached_property
+    def said_lines(self) -> str:
+        """The same as `provenance` compares it."""
+        return "\x00".join(map(folded, self.said))
+
+
 @frozen
 class Evidence:
     """
@@ -72,6 +111,7 @@ class Evidence:
         texts: all that was said: (where it stands, the text).  Only outputs of tools have a place, such as ``message 12``;
             that somebody spoke of a thing does not mean that it is there.
         prompts: what persons said.
+        standing: what bears claims out in every part.
         calls: the tools and commands that were really run, in lower case.
         hidden_chars: how much of tool output the summariser was not shown.
     """
@@ -79,6 +119,7 @@ class Evidence:
     texts: tuple[tuple[str, str], ...]
     prompts: tuple[str, ...]
     calls: frozenset[str]
+    standing: Standing
     hidden_chars: int = 0
 
 
@@ -104,10 +145,9 @@ class Grounded:
 
 def evidence_of(
     replaced: Sequence[Message],
-    kept: Iterable[str],
+    standing: Standing | Iterable[str],
     previous: str,
     *,
-    said: Iterable[str] = (),
     first: int = 0,
     hidden_chars: int = 0,
 ) -> Evidence:
@@ -116,14 +156,13 @@ def evidence_of(
 
     Args:
         replaced: the messages, each with its origins stated.
-        kept: texts that stay: the prompt, pins, the tail.
+        standing: what bears claims out in every part, or just the texts that stay.
         previous: the body of the previous summary; only its unflagged claims count.
-        said: what persons said besides.
         first: index of the first of *replaced*.
         hidden_chars: how much of their output the summariser was not shown.
     """
     texts: list[tuple[str, str]] = []
-    prompts: list[str] = list(said)
+    prompts: list[str] = []
     calls: set[str] = set()
     for place, message in enumerate(replaced, first):
         for block, origin in zip(message.blocks, stated_origins(message), strict=True):
@@ -137,9 +176,10 @@ def evidence_of(
                 texts.append(("", argument_text(block)))
                 calls.update(_run_by(block))
     unflagged = _unflagged(previous)
-    texts += [("", text) for text in (*kept, *prompts, unflagged)]
+    texts.append(("", unflagged))
     calls.update(word.lower() for word in _command_words(unflagged))
-    return Evidence(tuple(texts), tuple(prompts), frozenset(calls), hidden_chars)
+    stands = standing if isinstance(standing, Standing) else Standing(standing)
+    return Evidence(tuple(texts), tuple(prompts), frozenset(calls), stands, hidden_chars)
 
 
 _SHOWN: Final = re.compile(r"(?m)^--- [^\n]*: ([0-9,]{1,20}) of ([0-9,]{1,20}) characters shown$")
@@ -290,14 +330,13 @@ class _Judge:
 
     def occurs(self, claim: str, kind: Kind | None = None) -> bool:
         """Whether a name or number stands in the evidence."""
-        if claim in self.tokens or claim.rstrip("/") in self.tokens:
-            return True
-        if kind is Kind.PATH and claim.partition(":")[0] in self.tokens:
+        spellings = {claim, claim.rstrip("/"), claim.partition(":")[0] if kind is Kind.PATH else claim}
+        if any(name in tokens for name in spellings for tokens in (self.tokens, self.evidence.standing.tokens)):
             return True
         if kind is Kind.NUMBER:
             if self.numbers is None:
-                self.numbers = frozenset(_digits(one) for _, one in self.evidence.texts for one in _all_numbers(one))
-            return _digits(claim) in self.numbers
+                self.numbers = _numbers_of(text for _, text in self.evidence.texts)
+            return _digits(claim) in self.numbers or _digits(claim) in self.evidence.standing.numbers
         return self._stands(claim, whole=False)
 
     def _stands(self, words: str, *, whole: bool = True) -> bool:
@@ -307,12 +346,14 @@ class _Judge:
         self.searched += 1
         if self.folded is None:
             self.folded = "\n".join(_fold(text) for _, text in self.evidence.texts)
-        return _fold(words) in self.folded if whole else place_of(_fold(words), self.folded) >= 0
+        wanted = _fold(words)
+        places = (self.folded, self.evidence.standing.folded)
+        return any(wanted in place if whole else place_of(wanted, place) >= 0 for place in places)
 
     def _was_said(self, words: str) -> bool:
         if self.said is None:
             self.said = "\n".join(map(_fold, self.evidence.prompts))
-        return _fold(words) in self.said
+        return _fold(words) in self.said or _fold(words) in self.evidence.standing.said_folded
 
     # -- absence and method ----------------------------------------------------------------------------------------
 
@@ -371,6 +412,10 @@ def _fold(text: str) -> str:
 
 def _digits(text: str) -> str:
     return "".join(filter(str.isdigit, text))
+
+
+def _numbers_of(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(_digits(one) for text in texts for one in _all_numbers(text))
 
 
 def _all_numbers(text: str) -> Iterator[str]:

@@ -159,9 +159,7 @@ def _inside_a_word(left: str, right: str) -> bool:
     return left.isalnum() and right.isalnum() and left < _UNDIVIDED and right < _UNDIVIDED
 
 
-def with_proven_words(
-    sections: Sections, before: Sections, messages: Sequence[Message], more_texts: Sequence[str]
-) -> tuple[Sections, int]:
+def with_proven_words(sections: Sections, before: Sections, messages: Sequence[Message], more: str) -> tuple[Sections, int]:
     """
     *sections* with all that no person said moved to *critical context*, and how many items were moved.
 
@@ -169,10 +167,10 @@ def with_proven_words(
         sections: of a reply.
         before: of the previous summary, whose goal and orders count as proven.
         messages: what is replaced.
-        more_texts: what persons wrote besides.
+        more: what persons wrote besides, each text `folded`, joined by zero bytes.
     """
     carried = {core(item) for key in ("goal", "orders") for item in before.items(key)}
-    said = "\x00".join(map(folded, [*more_texts, *said_by_persons(messages)]))
+    said = "\x00".join([more, *map(folded, said_by_persons(messages))])
 
     @cache
     def is_proven(item: str) -> bool:
