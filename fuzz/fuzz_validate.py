@@ -142,7 +142,7 @@ MESSAGES["openai-responses"] = st.one_of(
     ),
 )
 MESSAGES["mistral"] = MESSAGES["openai-chat"]
-SIGNED = st.sampled_from([{}, {}, {"thoughtSignature": "S"}, {"thoughtSignature": ""}, {"thought_signature": None}, {"x": 1}])
+SIGNED: st.SearchStrategy[dict[str, Any]] = st.sampled_from([{}, {}, {"thoughtSignature": "S"}, {"thoughtSignature": ""}, {"thought_signature": None}, {"x": 1}])
 GEMINI_PARTS = st.tuples(
     st.one_of(
         st.fixed_dictionaries({"text": TEXTS}, optional={"thought": st.booleans()}),
