@@ -55,7 +55,7 @@ from .planning import CannotPlanError, Pin, Plan, Reminder, bound_of, overhead_t
 from .protocol.rules import RULES
 from .protocol.validator import check
 from .stubs import read_stub
-from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge
+from .summaries.acceptance import Accepted, Code, Rejected, Summary, harmless, judge
 from .summaries.facts import find_anchors, missing, write_appendix
 from .summaries.grounding import Standing
 from .summaries.head import Layout, user_message, write_summary
@@ -64,7 +64,7 @@ from .summaries.rendering import SummaryRequest, again, continued, render_reques
 from .summaries.schema import SCHEMA_VERSION, SCHEMAS, Schema, Sections, parse_sections, render_sections
 from .summaries.transcript import argument_text, label
 from .text import segmenter
-from .tokens import Memo
+from .tokens import MESSAGE_TOKENS, Memo
 from .truncation import truncate
 from .turns import Kind
 
@@ -408,18 +408,18 @@ def _with_anchors(engine: Run, plan: Plan, accepted: Accepted, least_gain: int) 
     ways_back = [*_references(plan.replaced, engine.issued), *(item for item in carried if _WAY_BACK in item)]
     bare = _assemble(engine.conversation, plan, accepted.body)
     spare = engine.before_tokens - memo.request(bare) - least_gain
-    room = plan.sizes.summary - memo.counter(write_summary(accepted.body, _layout(plan)))
+    room = plan.sizes.summary - MESSAGE_TOKENS - memo.counter(write_summary(accepted.body, _layout(plan)))
     frame = memo.counter(f"\n## Kept verbatim\n- {_MORE}{len(absent)} {_LEFT_OUT}\n") + 1
     limit = min(plan.sizes.summary // 4, spare, room) - frame
     for eighths in (8, 7, 6, 4, 0):  # the parts of a text may count less than the whole
         made = write_appendix(
             absent, limit_tokens=limit * eighths // 8, counter=memo.counter, carried=carried, ways_back=ways_back
         )
-        items = list(made.items)
+        items = [harmless(item, engine.issued)[0] for item in made.items]  # L25: what was said does not speak for us
         if made.left and limit * eighths > 0:
             items.append(f"{_MORE}{len(made.left)} {_LEFT_OUT}")
         body = render_sections(accepted.sections.with_items("verbatim", items)) if items else accepted.body
-        if memo.counter(write_summary(body, _layout(plan))) <= plan.sizes.summary:
+        if memo.counter(write_summary(body, _layout(plan))) + MESSAGE_TOKENS <= plan.sizes.summary:
             break
     counts = {"found": len(found), "in_output": len(found) - len(absent), "written": made.written, "left": len(made.left)}
     return body, counts

@@ -9,7 +9,6 @@ coverage until it is stopped or finds a failure, which it prints.
 from __future__ import annotations
 
 import json
-import sys
 from random import Random
 from typing import Any
 
@@ -93,14 +92,9 @@ def test_every_law_holds_whatever_is_replied(random: Any, text: str, stop: str, 
 
 def main() -> None:
     """Fuzz until stopped."""
-    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # optional, and only here
+    from exploring import explore  # here, because it stands beside this file and in no package
 
-    with atheris.instrument_imports(include=["compactlib"]):
-        import compactlib.compaction  # noqa: F401 - imported to be instrumented
-
-    target = test_every_law_holds_whatever_is_replied.hypothesis.fuzz_one_input  # type: ignore[attr-defined]  # added by @given
-    atheris.Setup(sys.argv, target)
-    atheris.Fuzz()
+    explore(__file__, "test_every_law_holds_whatever_is_replied")
 
 
 if __name__ == "__main__":

@@ -9,20 +9,18 @@ What holds for every input, in every format:
 4. In a Claude Code session a result stands directly behind the message of its call, or no call before it has its id.
 
 A polyglot: pytest runs the property with Hypothesis, ``python fuzz/fuzz_load.py``
-runs the same one under atheris (instrument with ``instrument_imports``; instrumenting
-all modules does not start).
+runs the same one under atheris.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlib.dialects import render
+from compactlib.dialects import messages_key, render
 from compactlib.errors import WireError
 from compactlib.transcripts import FORMATS, Transcript, read
 
@@ -100,6 +98,26 @@ _PI = st.one_of(
 _BODIES = st.builds(
     lambda held: {"messages": held}, st.lists(_message("user", _SAID) | _message("assistant", st.lists(_TEXT)), max_size=3)
 )
+_OTHER_BODIES = st.one_of(
+    st.builds(lambda held: {"contents": held}, st.lists(st.sampled_from((
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}, "thoughtSignature": "S"}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "x"}}}]},
+    )), max_size=4)),
+    st.builds(lambda held: {"input": held}, st.lists(st.sampled_from((
+        {"role": "user", "content": "hi"},
+        {"type": "function_call", "call_id": "t1", "name": "ls", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "t1", "output": "x"},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+    )), max_size=4) | _SAID),
+    st.builds(lambda held, more: {"messages": held, **more}, st.lists(st.sampled_from((
+        {"role": "user", "content": [{"text": "hi"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "ls", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "t1", "content": [{"text": "x"}]}}]},
+        {"role": "assistant", "tool_calls": [{"id": "t1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "t1", "content": "x"},
+    )), max_size=4), st.sampled_from(({}, {"inferenceConfig": {}}, {"model": "mistral-large-latest"}, {"model": "gpt-5"}))),
+)  # fmt: skip
 _SPOILT = st.builds(lambda row, word, value: {**row, word: value}, _CLAUDE | _PI, _WORDS, _ANY)
 _ENDS = st.sampled_from([b"\n"] * 8 + [b"\r\n", b"", b"\0\0\n", b"\xff\n", b"}\n"])
 
@@ -115,6 +133,7 @@ _BYTES = st.one_of(
     _file(_CLAUDE),
     st.builds(lambda rest: b'{"type": "session", "version": 3}\n' + rest, _file(_PI)),
     _file(_BODIES),
+    _file(_OTHER_BODIES),
     _file(_CLAUDE | _SPOILT),
     _file(_PI | _SPOILT),
     _file(_ANY),
@@ -139,7 +158,9 @@ def holds(data: bytes) -> None:
         if transcript is None or again is None:
             continue
         rendered = render(transcript.conversation)
-        assert (rendered["messages"] if isinstance(rendered, dict) else rendered) == transcript.messages == again.messages
+        key = messages_key(transcript.conversation.dialect)
+        said = rendered[key] if isinstance(rendered, dict) else rendered
+        assert (said if isinstance(said, list) else transcript.messages) == transcript.messages == again.messages
         assert all(problem.line >= 1 for problem in transcript.problems)
         assert transcript.problems == again.problems
         if name in ("claude-code", "pi") and b"loglines" not in data and not data.lstrip().startswith(b"["):
@@ -167,13 +188,10 @@ def test_any_bytes_are_read_or_are_a_wire_error(data: bytes) -> None:
 
 
 def main() -> None:
-    """Run the property under atheris until it fails."""
-    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # an optional tool, perhaps absent
+    """Fuzz until stopped."""
+    from exploring import explore  # here, because it stands beside this file and in no package
 
-    with atheris.instrument_imports(include=["compactlib"]):
-        import compactlib.transcripts  # noqa: F401  # imported for instrumentation
-    atheris.Setup(sys.argv, atheris.instrument_func(holds))
-    atheris.Fuzz()
+    explore(__file__, "test_any_bytes_are_read_or_are_a_wire_error")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ runs the same one under atheris.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -216,15 +215,10 @@ def test_any_conversation_is_repaired_or_what_is_left_is_named(data: bytes) -> N
 
 
 def main() -> None:
-    """Run the property under atheris until it fails."""
-    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # an optional tool, perhaps absent
+    """Fuzz until stopped."""
+    from exploring import explore  # here, because it stands beside this file and in no package
 
-    with atheris.instrument_imports(include=["compactlib"]):
-        import compactlib.converting
-        import compactlib.protocol.repair
-        import compactlib.visible  # noqa: F401  # all are imported for instrumentation
-    atheris.Setup(sys.argv, atheris.instrument_func(holds))
-    atheris.Fuzz()
+    explore(__file__, "holds")
 
 
 if __name__ == "__main__":

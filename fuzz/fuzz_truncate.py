@@ -9,13 +9,11 @@ What holds for every input:
 4. What reads it again believes its marker, and shortens it further against the same original.
 
 A polyglot: pytest runs the property with Hypothesis, ``python fuzz/fuzz_truncate.py``
-runs the same one under atheris (instrument with ``instrument_imports``; instrumenting
-all modules does not start).
+runs the same one under atheris.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from hypothesis import given
@@ -89,16 +87,10 @@ def test_any_text_is_shortened_by_the_law(words: list[str], arguments: dict[str,
 
 
 def main() -> None:
-    """Run the property under atheris until it fails."""
-    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # an optional tool, perhaps absent
+    """Fuzz until stopped."""
+    from exploring import explore  # here, because it stands beside this file and in no package
 
-    for name in [name for name in sys.modules if name.split(".")[0] == "compactlib"]:
-        del sys.modules[name]  # imported above without instrumentation
-    with atheris.instrument_imports(include=["compactlib"]):
-        from compactlib import errors, markers, truncation
-    globals().update(truncate=truncation.truncate, read_marker=markers.read_marker, PolicyError=errors.PolicyError)
-    atheris.Setup(sys.argv, test_any_text_is_shortened_by_the_law.hypothesis.fuzz_one_input)  # type: ignore[attr-defined]  # set by given
-    atheris.Fuzz()
+    explore(__file__, "test_any_text_is_shortened_by_the_law")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ coverage until it is stopped or finds a failure, which it prints.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from hypothesis import given
@@ -142,7 +141,9 @@ MESSAGES["openai-responses"] = st.one_of(
     ),
 )
 MESSAGES["mistral"] = MESSAGES["openai-chat"]
-SIGNED: st.SearchStrategy[dict[str, Any]] = st.sampled_from([{}, {}, {"thoughtSignature": "S"}, {"thoughtSignature": ""}, {"thought_signature": None}, {"x": 1}])
+SIGNED: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [{}, {}, {"thoughtSignature": "S"}, {"thoughtSignature": ""}, {"thought_signature": None}, {"x": 1}]
+)
 GEMINI_PARTS = st.tuples(
     st.one_of(
         st.fixed_dictionaries({"text": TEXTS}, optional={"thought": st.booleans()}),
@@ -260,16 +261,9 @@ def test_whatever_is_read_is_judged(drawn: tuple[str, list[Any], dict[str, Any] 
 
 def main() -> None:
     """Fuzz until stopped."""
-    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # optional, and only here
+    from exploring import explore  # here, because it stands beside this file and in no package
 
-    with atheris.instrument_imports(include=["compactlib"]):
-        import compactlib.converting
-        import compactlib.protocol.validator
-        import compactlib.visible  # noqa: F401 - all are imported to be instrumented
-
-    target = test_whatever_is_read_is_judged.hypothesis.fuzz_one_input  # type: ignore[attr-defined]  # added by @given
-    atheris.Setup(sys.argv, target)
-    atheris.Fuzz()
+    explore(__file__, "test_whatever_is_read_is_judged")
 
 
 if __name__ == "__main__":

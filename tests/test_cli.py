@@ -490,6 +490,7 @@ def test_profiles_are_told(command: tuple[str, ...], body: Path, run: Run) -> No
         ("expand", "0" * 64, "--store", ".", "--raw", "--lines", "1-2"),
         ("rules", "A-PAIR-01", "--error", "x"),
         ("rules", "A-PAIR-01", "--profiles"),
+        ("rules", "--dialect", "gemini", "--error", "x"),
     ],
 )
 def test_contradictory_options_are_wrong_usage(arguments: tuple[str, ...], run: Run) -> None:
@@ -672,6 +673,17 @@ def test_rules_are_listed_and_explained(run: Run) -> None:
     assert status == 0
     assert "Each `tool_use` block must have a corresponding `tool_result` block" in out
     assert "safe fix  synthesize-result" in out
+
+
+def test_rules_are_listed_by_what_they_begin_with_and_by_dialect(run: Run) -> None:
+    """One line each; a rule that the dialect does not have is no rule of it, and that is status 1."""
+    listed = [line.split()[0] for line in run("rules", "a-pair")[1].splitlines()]
+    of_gemini = json.loads(run("rules", "--dialect", "gemini", "--format", "json")[1])
+
+    assert listed == [rule for rule in RULES if rule.startswith("A-PAIR-")]
+    assert [rule["id"] for rule in of_gemini] == [rule.id for rule in RULES.values() if rule.dialect == "gemini"]
+    assert run("rules", "G-SIG", "--dialect", "gemini")[1].startswith("  G-SIG-01")
+    assert run("rules", "A-PAIR", "--dialect", "gemini")[0] == 1
 
 
 def test_unknown_rule_is_status_2_with_a_guess(run: Run) -> None:

@@ -35,7 +35,8 @@ _WORDS: Final = (
 )
 _KEYS: Final = (
     "role", "content", "parts", "type", "text", "id", "tool_use_id", "call_id", "name", "input", "arguments", "source", "toolUse",
-    "toolResult", "functionCall", "functionResponse", "tool_calls", "tool_call_id", "function", "output",
+    "toolResult", "functionCall", "functionResponse", "tool_calls", "tool_call_id", "function", "output", "functionDeclarations",
+    "parameters", "input_schema", "toolSpec", "inputSchema", "json", "tools",
 )  # fmt: skip
 
 
@@ -50,6 +51,123 @@ def test_valid_stays_valid(source: str, target: str, data: st.DataObject) -> Non
 
     assert errors(converted.conversation) == []
     assert {loss.name for loss in converted.losses} <= LOSSES.keys()
+
+
+@st.composite
+def odd(draw: st.DrawFn, source: str) -> Any:
+    """A story that a provider may accept and hardly anybody tells: odd arguments, roles and places of calls, bare lists."""
+    body = json.loads(json.dumps(tell(draw(stories(dialect=source)), source)))
+    messages = body[_FIELDS.get(source, "messages")]
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(["arguments", "role", "call", "tools", "system"]))
+        message = draw(st.sampled_from(messages)) if messages else {}
+        if kind == "arguments":
+            for one in _objects(message):
+                for key in {"arguments", "input", "args"} & one.keys():
+                    one[key] = draw(st.sampled_from(["zz", '{"a":NaN}', "[1]", "", "{}", None, {"a": 1}]))
+        elif kind == "role":
+            new = draw(st.sampled_from(["", "user", "model", "assistant", "system", "developer", "tool", "function"]))
+            message.pop("role", None) if not new else message.update(role=new)
+        elif kind == "call" and source in _CALLS:
+            held = message.get("parts", message.get("content"))
+            if isinstance(held, list):
+                held.insert(draw(st.integers(0, len(held))), json.loads(json.dumps(_CALLS[source])))
+        elif kind == "system" and source in ("openai-chat", "openai-responses", "mistral"):
+            messages.insert(0, {"role": "system", "content": "be brief"})
+        elif kind == "tools":
+            for key in ("tools", "toolConfig", "tool_choice"):
+                body.pop(key, None)
+    return messages if draw(st.booleans()) else body
+
+
+_FIELDS: Final = {"gemini": "contents", "openai-responses": "input"}
+_CALLS: Final[dict[str, Any]] = {
+    "openai-chat": {"type": "tool_use", "id": "abcdefghi", "name": "R", "input": {}},
+    "mistral": {"type": "tool_use", "id": "abcdefghi", "name": "R", "input": {}},
+    "gemini": {"functionCall": {"name": "R", "args": {}}},
+}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    inside = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [*([value] if isinstance(value, dict) else []), *(one for item in inside for one in _objects(item))]
+
+
+@settings(max_examples=60)
+@pytest.mark.parametrize("source", DIALECTS)
+@given(data=st.data())
+def test_odd_but_valid_stays_valid(source: str, data: st.DataObject) -> None:
+    """The same of what is told oddly, as long as anything is said in it."""
+    try:
+        conversation = cl.parse(data.draw(odd(source)), dialect=source)
+    except cl.WireError:
+        return
+    speaks = any(message.role not in ("system", "developer") for message in conversation.messages)
+    if not speaks or errors(conversation):
+        return
+    for target in set(DIALECTS) - {source}:
+        converted = cl.convert(conversation, dialect=target)
+
+        assert (target, errors(converted.conversation)) == (target, [])
+
+
+def test_instructions_of_a_bare_list_bring_open_declarations_along() -> None:
+    """B-TOOLCFG-01: what becomes an object declares what it calls."""
+    function = {"name": "R", "arguments": "{}"}
+    messages = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "c", "content": "r"},
+        {"role": "user", "content": "y"},
+    ]
+    converted = cl.convert(cl.parse(messages, dialect="openai-chat"), dialect="bedrock")
+
+    assert [one["toolSpec"]["name"] for one in converted.body["toolConfig"]["tools"]] == ["R"]
+    assert [loss.name for loss in converted.losses] == ["tool"]
+
+
+@pytest.mark.parametrize("text", ["zz", '{"a":NaN}'])
+def test_arguments_that_chat_would_refuse_are_put_into_an_object(text: str) -> None:
+    """O-ARGS-01, named."""
+    items = [{"role": "user", "content": "x"}, {"type": "function_call", "call_id": "c", "name": "R", "arguments": text}]
+    converted = cl.convert(cl.parse(items, dialect="openai-responses"), dialect="openai-chat")
+
+    function = converted.body[1]["tool_calls"][0]["function"]
+    assert json.loads(function["arguments"]) == {"unparsed_arguments": text}
+    assert [loss.name for loss in converted.losses] == ["arguments"]
+
+
+def test_calls_and_results_on_the_wrong_side_change_sides() -> None:
+    """G-ROLE-02 is a warning; elsewhere it is refused."""
+    contents = [
+        {"parts": [{"text": "x"}, {"functionCall": {"name": "R", "args": {}}}]},
+        {"role": "model", "parts": [{"functionResponse": {"name": "R", "response": {"a": "b"}}}, {"text": "so"}]},
+    ]
+    converted = cl.convert(cl.parse(contents, dialect="gemini"), dialect="anthropic")
+
+    kinds = [
+        (one["role"], [part["type"] for part in one["content"]] if isinstance(one["content"], list) else "words")
+        for one in converted.body
+    ]
+    assert kinds == [("user", "words"), ("assistant", ["text", "tool_use"]), ("user", ["tool_result"])]
+    assert {loss.name for loss in converted.losses} >= {"role"}
+
+
+@pytest.mark.parametrize(
+    ("source", "body"),
+    [
+        ("gemini", {"contents": [], "tools": [{"functionDeclarations": [{"name": "R"}]}, {"functionDeclarations": None}]}),
+        ("gemini", {"contents": [], "tools": [{"functionDeclarations": [{"name": "R", "parameters": 7}]}]}),
+        ("bedrock", {"messages": [{"role": "user", "content": [{"toolResult": {"toolUseId": "b", "content": [{"type": {}}]}}]}]}),
+    ],
+)
+def test_odd_declarations_and_kinds_raise_nothing(source: str, body: Any) -> None:
+    conversation = cl.parse(body, dialect=source)
+    cl.legal_cuts(conversation)
+
+    for target in DIALECTS:
+        cl.convert(conversation, dialect=target)
 
 
 @settings(max_examples=20)

@@ -59,3 +59,25 @@ def test_a_circle_of_parents_ends() -> None:
     found.take(found.nodes[1])
 
     assert chain(found)["a"] == "b"
+
+
+def test_children_of_a_line_whose_parent_is_lost_hang_from_the_line_before() -> None:
+    """Readers go on there; also from several such in a row, and where nothing stands before."""
+    found = tree(("a", None), ("b", "gone"), ("c", "lost"), ("d", "a"), ("e", "c"))
+    for line in (2, 3):
+        found.take(found.nodes[line])
+    assert chain(found)["e"] == "a"
+
+    found = tree(("a", "gone"), ("b", "a"), ("c", "a"))
+    found.take(found.nodes[1])
+    assert (chain(found)["b"], chain(found)["c"]) == (None, None)
+
+
+def test_the_end_is_lost_where_another_branch_stands_last() -> None:
+    found = tree(("a", None), ("b", "a"), ("c", "a"))
+    found.take(found.nodes[3])
+    assert found.lost_end() is found.nodes[3]
+
+    found = tree(("a", None), ("b", "a"), ("c", "b"))
+    found.take(found.nodes[3])
+    assert found.lost_end() is None

@@ -506,3 +506,44 @@ def test_a_broken_line_that_would_have_to_change_is_named() -> None:
 
     with pytest.raises(WireError, match="line 2: does not hold one whole record"):
         rewritten(data)
+
+
+def result_of(key: str) -> Line:
+    return {"role": "toolResult", "toolCallId": key, "toolName": "ls", "content": [{"type": "text", "text": "r"}]}
+
+
+SUMMARY: Line = {"type": "branch_summary", "id": "e4", "parentId": "e3", "summary": "s", "fromId": "x1"}
+
+
+def test_what_hung_from_a_line_without_a_parent_does_not_join_a_dead_branch() -> None:
+    lines = [entry("e3", "gone", result_of("t1")), entry("x1", "e3", {"role": "user", "content": "hi"}), SUMMARY]
+
+    assert check_laws(written(lines)) == "written"
+
+
+def test_the_branch_of_a_last_line_that_goes_stays_the_living_one() -> None:
+    """A pi session gets a line that says nothing."""
+    lines = [
+        {"type": "session", "version": 3, "id": "s"},
+        entry("e1", None, {"role": "user", "content": "hi"}),
+        entry("e2", "e1", {"role": "user", "content": "another branch"}),
+        entry("e3", "e1", result_of("t1")),
+    ]
+    data = written(lines)
+
+    assert check_laws(data) == "written"
+    last = records(rewritten(data))[-1]
+    assert (last["type"], last["parentId"], last["customType"]) == ("custom", "e1", "compactlib")
+
+
+def test_what_cannot_be_written_back_is_refused_by_its_line() -> None:
+    """Three lines whose parents form a circle: no file would read as the mended conversation."""
+    answer = [{"tool_use_id": "t", "type": "tool_result", "content": "r"}]
+    call = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
+    lines = [
+        {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "x"}},
+        {"type": "user", "uuid": "r", "parentUuid": "a", "message": {"role": "user", "content": answer}},
+        {"type": "assistant", "uuid": "a", "parentUuid": "a", "message": {"id": "m", "role": "assistant", "content": call}},
+    ]
+    with pytest.raises(WireError, match=r"^line \d: written so, the session would not read"):
+        rewritten(written(lines))

@@ -8,6 +8,7 @@ import difflib
 
 import click
 
+from ..dialects import DIALECTS
 from ..errors import PolicyError
 from ..model import Json
 from ..protocol.profiles import PROFILES
@@ -28,18 +29,22 @@ _EVIDENCE = {
 
 @click.command()
 @click.argument("rule_id", metavar="[ID]", required=False)
+@click.option("--dialect", type=click.Choice(tuple(DIALECTS)), help="Only the rules of this dialect.")
 @click.option("--error", "error_text", metavar="TEXT", help='Explain what a provider answered; "-" is standard input.')
 @click.option("--profiles", is_flag=True, help="List the routes that --profile of other commands can name.")
 @format_option
-def rules(rule_id: str | None, error_text: str | None, profiles: bool, output_format: str) -> int:
+def rules(rule_id: str | None, dialect: str | None, error_text: str | None, profiles: bool, output_format: str) -> int:
     """
     List the rules, or explain one.
 
+    ID is a rule's, or what several begin with (A-PAIR), which are listed.
     With --error: the rules that explain what a provider answered, which message
     it speaks of, and the repair; exit status 1 says that no rule is known.
     """
     if (rule_id is not None) + (error_text is not None) + profiles > 1:
         raise click.UsageError("one of ID, --error and --profiles at a time", click.get_current_context())
+    if dialect is not None and (error_text is not None or profiles):
+        raise click.UsageError("--dialect narrows a list of rules", click.get_current_context())
     if profiles:
         return _show_profiles(output_format)
     index = None
@@ -47,14 +52,12 @@ def rules(rule_id: str | None, error_text: str | None, profiles: bool, output_fo
         pasted = read_stdin().decode("utf-8", "replace") if error_text == "-" else error_text
         found = find(pasted)
         index = message_index(pasted)
-    elif rule_id is not None:
-        found = (_named(rule_id),)
     else:
-        found = tuple(RULES.values())
+        found = tuple(rule for rule in _named(rule_id or "") if dialect in (None, rule.dialect))
     if output_format == "json":
         spoken_of = {} if error_text is None else {"index": index}
         print_json([{**_as_json(rule), **spoken_of} for rule in found])
-    elif error_text is None and rule_id is None:
+    elif error_text is None and (rule_id or "").upper() not in RULES:
         Page().table([rule.id, (rule.level, LEVEL_STYLES[rule.level]), rule.statement] for rule in found)
     else:
         page = Page()
@@ -87,13 +90,16 @@ def _show_profiles(output_format: str) -> int:
     return 0
 
 
-def _named(rule_id: str) -> Rule:
-    rule = RULES.get(rule_id.upper())
-    if rule is None:
+def _named(rule_id: str) -> tuple[Rule, ...]:
+    """The rule with this id, or those whose ids begin so."""
+    if rule_id.upper() in RULES:
+        return (RULES[rule_id.upper()],)
+    found = tuple(rule for rule in RULES.values() if rule.id.startswith(rule_id.upper()))
+    if not found:
         near = difflib.get_close_matches(rule_id[:40].upper(), RULES, n=3)
         hint = f"did you mean {', '.join(near)}?" if near else "compactlib rules lists them all"
         raise PolicyError("ID", f"no rule is called {rule_id}", hint=hint)
-    return rule
+    return found
 
 
 def _explain(page: Page, rule: Rule) -> None:

@@ -222,8 +222,9 @@ def _pins(record: Record, seen: Evidence) -> Iterator[Finding]:
         copies = sum(_is_copy(block, pin) for _, block in seen.new)
         copies += sum(pin.kind == "text" and pin.text in (earlier_prompts(block.text) or ()) for _, block in seen.new)
         copies += at in seen.kept
-        wanted = sum(_is_copy(block, pin) for place, block in pinned if place == at or place not in seen.kept)
-        if copies != max(wanted, 1):
+        # a block may be named that is a pin already
+        wanted = {(place, id(block)) for place, block in pinned if _is_copy(block, pin) and (place == at or place not in seen.kept)}
+        if copies != max(len(wanted), 1):
             index = seen.before[at].index
             yield from broken("PIN-1", f"{pin.text[:40]!r} of message {index} was pinned and stands {copies} times in the output")
     tokens, room = record.pinned_tokens, record.limits.room

@@ -96,7 +96,8 @@ def cross(conversation: Conversation, dialect: str, losses: Losses) -> list[Slot
 def _divided(slot: Slot) -> Iterator[Slot]:
     """A slot that is not the model's, with the calls in it in slots of the model's."""
     for is_call, run in groupby(slot.pieces, key=lambda piece: isinstance(piece[0], Call)):
-        yield Slot("model", tuple(run), slot.position) if is_call else evolve(slot, pieces=tuple(run))
+        pieces = tuple(run)
+        yield Slot("model", pieces, slot.position) if is_call else evolve(slot, pieces=pieces)
 
 
 def words_of_system(conversation: Conversation, losses: Losses) -> list[str]:

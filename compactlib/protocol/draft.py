@@ -37,7 +37,19 @@ from .signatures import SIGNATURES
 from .validator import check
 from .violation import Violation
 
-__all__ = ["Draft", "Fix", "Piece", "Slot", "pieces_of", "rebuilt", "spoken", "with_arguments", "with_id", "with_key", "without_key"]
+__all__ = [
+    "Draft",
+    "Fix",
+    "Piece",
+    "Slot",
+    "pieces_of",
+    "rebuilt",
+    "spoken",
+    "with_arguments",
+    "with_id",
+    "with_key",
+    "without_key",
+]
 
 _SEALED_KINDS: Final = frozenset({"compaction", "fallback"})
 _CHAT: Final = {"custom": "input", "function": "arguments"}

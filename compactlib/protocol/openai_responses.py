@@ -109,7 +109,7 @@ class OpenAIResponsesReader(Reader):
 
     def read(self, messages: Iterable[Message]) -> None:
         """Read the next items.  The one hot loop: what is common is judged here, what is odd where it is named."""
-        machine, names, kinds, thoughts = self.machine, self._names, self._kinds, self._thoughts
+        machine, names, kinds, thoughts, ids = self.machine, self._names, self._kinds, self._thoughts, self._ids
         compares = bool(self.around.original)
         begin, see, call, result = machine.begin, machine.see, machine.call, machine.result
         at = machine.at
@@ -145,7 +145,10 @@ class OpenAIResponsesReader(Reader):
                         self._odd_arguments(block)
                     for field, value in block.wire.rest:
                         if field == "id":
-                            self._item_id(value, "function_call")
+                            if value.__class__ is str and value not in ids and value[:2] == "fc" and len(value) <= _ID_CHARS:
+                                ids[value] = at
+                            else:
+                                self._item_id(value, "function_call")
                 elif isinstance(content, str):
                     if machine.waiting:
                         self._words()

@@ -59,6 +59,7 @@ __all__ = [
     "Rejected",
     "Summary",
     "failed",
+    "harmless",
     "judge",
 ]
 
@@ -223,7 +224,7 @@ def judge(
     refused = _by_its_shape(answer) or _by_its_words(answer.text, request, ceiling_tokens, counter)
     if refused is not None:
         return refused
-    text, escaped = _harmless(answer.text, issued)
+    text, escaped = harmless(answer.text, issued)
     sections = parse_sections(text, schema)
     refused = _by_its_sections(text, sections, request)
     if refused is not None:
@@ -236,7 +237,7 @@ def judge(
     sections, moved = with_proven_words(sections, before, request.messages, stands.said_lines)
     first = next(chain(human_texts, said_by_persons(request.messages)), "")
     sections = with_first_prompt(
-        sections, before, first, ceiling_tokens, counter, harmless=lambda piece: _harmless(piece, issued)[0]
+        sections, before, first, ceiling_tokens, counter, harmless=lambda piece: harmless(piece, issued)[0]
     )
     sections, reopened = _with_done_kept(sections, before, request)
     evidence = evidence_of(request.messages, stands, previous, first=request.first, hidden_chars=hidden_in(request.text))
@@ -384,7 +385,7 @@ def _reference() -> re.Pattern[str]:
     return re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
-def _harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
+def harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
     """
     *text* with control characters, markers, references and summary headers escaped, and how many were.
 

@@ -40,9 +40,7 @@ class Node:
 
     __slots__ = ("_first_parent", "is_loose", "is_new", "line", "name", "parent")
 
-    def __init__(
-        self, line: int, name: str | None, parent: str | None, *, is_new: bool = False, is_loose: bool = False
-    ) -> None:
+    def __init__(self, line: int, name: str | None, parent: str | None, *, is_new: bool = False, is_loose: bool = False) -> None:
         self.line = line
         self.name: Final = name
         self.parent = parent

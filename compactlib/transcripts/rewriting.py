@@ -108,7 +108,7 @@ def rewrite(data: bytes, transcript: Transcript, mend: Callable[[Conversation], 
 def _misread(first: Transcript, target: Conversation, after: Conversation) -> WireError:
     """The refusal of a file that would read as *after*: the line of the first block of *target* that is not there."""
     message, place = first_difference(target, after)
-    old, new = descent(first.conversation, target)
+    _old, new = descent(first.conversation, target)
     lines = _lines_of(first)
     line = lines[0] if lines else 1
     for heir in new:

@@ -74,6 +74,14 @@ def judged(conversation: Conversation, *, close: bool, profile: str) -> list[tup
     return [(one.rule, one.level, one.pointer) for one in check(conversation, mode=mode, profile=profile)]
 
 
+def is_written(made: Repaired, *, close: bool, profile: str) -> bool:
+    """Whether the next process is told the same of what it reads, and has nothing to do where nothing is left."""
+    after = again(made.conversation)
+    if judged(made.conversation, close=close, profile=profile) != judged(after, close=close, profile=profile):
+        return False
+    return bool(made.left) or not repair(after, close=close, profile=profile).fixes
+
+
 def broken_laws(before: Conversation, made: Repaired, *, close: bool, profile: str) -> list[str]:
     """The laws that a repair breaks, in words."""
     after = made.conversation
@@ -84,10 +92,7 @@ def broken_laws(before: Conversation, made: Repaired, *, close: bool, profile: s
         "L1: what is valid is the same object": bool(first) or (after is before and not made.fixes),
         "L1: a fix is a change": (after is before) == (not made.fixes),
         "L1: twice is once": repair(after, close=close, profile=profile).conversation is after,
-        "L1: twice is once on the wire": bool(made.left) or not errors(again(after), close=close, profile=profile),
-        "L1: what is written is judged alike": judged(after, close=close, profile=profile)
-        == judged(again(after), close=close, profile=profile),
-        "L1: what is written needs no more": bool(made.left) or not repair(again(after), close=close, profile=profile).fixes,
+        "L1: what was mended is written": not made.fixes or is_written(made, close=close, profile=profile),
         "L4: the frontier is kept": close or keeps_frontier(before, after),
         "L5: sealed messages are untouched": holds_in_order(still_sealed(before, after), after.messages),
         "L8: no word is lost": not said(before.messages) - said(after.messages),
@@ -381,10 +386,8 @@ def test_what_was_not_there_is_written(dialect: str, data: st.DataObject) -> Non
     except WireError:
         return
     made = repair(conversation, close=close, profile=profile)
-    after = again(made.conversation)
 
-    assert judged(made.conversation, close=close, profile=profile) == judged(after, close=close, profile=profile)
-    assert made.left or not repair(after, close=close, profile=profile).fixes
+    assert is_written(made, close=close, profile=profile)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +427,10 @@ def test_results_that_are_led_back_are_looked_at_once(dialect: str, monkeypatch:
         block: Any = {"type": "tool_use", "id": f"t{at}", "name": "R", "input": {}}
         if dialect == "bedrock":
             block = {"toolUse": {"toolUseId": f"t{at}", "name": "R", "input": {}}}
-        calls += [{"role": "user", "content": [WORDS[dialect]]}, {"role": "assistant", "content": [block]}]
+        calls += [
+            {"role": "user", "content": [{"text": "x"} if dialect == "bedrock" else {"type": "text", "text": "x"}]},
+            {"role": "assistant", "content": [block]},
+        ]
     results: list[Any] = [{"type": "tool_result", "tool_use_id": f"t{at}", "content": "r"} for at in range(count)]
     if dialect == "bedrock":
         results = [{"toolResult": {"toolUseId": f"t{at}", "content": [{"text": "r"}]}} for at in range(count)]
@@ -439,9 +445,6 @@ def test_results_that_are_led_back_are_looked_at_once(dialect: str, monkeypatch:
 
     assert [fix.name for fix in made.fixes].count("hoist-results") == count - 1
     assert sum(taken) <= 6 * count
-
-
-WORDS: dict[str, Any] = {"anthropic": {"type": "text", "text": "x"}, "bedrock": {"text": "x"}}
 
 
 def test_each_call_that_words_stand_behind_is_named_once() -> None:
