@@ -348,6 +348,19 @@ def test_fused_head_survives_when_nothing_touches_it() -> None:
     assert made.conversation.messages[:2] == parsed.messages[:2]
 
 
+def test_a_message_that_loses_its_reasoning_loses_the_key_of_it() -> None:
+    """Words, reasoning and calls are parted; what is left can be written, and nothing of it is there twice."""
+    named = {"id": "abcdefghi", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "hi", "reasoning_content": "r", "tool_calls": [named]}
+    messages = [{"role": "user", "content": "hi"}, said, {"role": "tool", "tool_call_id": "abcdefghi", "content": "x"}]
+    made = repair(parse([*messages, {"role": "user", "content": "go"}], dialect="mistral"), close=True, profile="mistral-v3")
+    written = render(made.conversation)
+
+    assert [fix.name for fix in made.fixes] == ["move-words"]
+    assert written[1] == {"role": "assistant", "content": "hi", "reasoning_content": "r"}
+    assert written[2] == {"role": "assistant", "content": None, "tool_calls": [named]}
+
+
 def test_unknown_profile_and_dialect_are_errors() -> None:
     conversation = parse([user("hi")], dialect="anthropic")
     with pytest.raises(ValueError, match="is called 'x'"):

@@ -223,7 +223,8 @@ def _pins(record: Record, seen: Evidence) -> Iterator[Finding]:
         copies += sum(pin.kind == "text" and pin.text in (earlier_prompts(block.text) or ()) for _, block in seen.new)
         copies += at in seen.kept
         # a block may be named that is a pin already
-        wanted = {(place, id(block)) for place, block in pinned if _is_copy(block, pin) and (place == at or place not in seen.kept)}
+        alike = [(place, block) for place, block in pinned if _is_copy(block, pin)]
+        wanted = {(place, id(block)) for place, block in alike if place == at or place not in seen.kept}
         if copies != max(len(wanted), 1):
             index = seen.before[at].index
             yield from broken("PIN-1", f"{pin.text[:40]!r} of message {index} was pinned and stands {copies} times in the output")
