@@ -399,7 +399,7 @@ def scenario(random: Random, *, dialect: str | None = None, fault: str | None = 
         kind = "one-step"
     elif special < 0.08:
         kind, options["auto"] = "auto-off", False
-    elif special < 0.19 and is_free:
+    elif special < 0.24 and is_free:
         # a long tail is kept, a little is replaced, and the summary is as long as it may be
         kind, when, fault, overhead_words, high, window = "tight", "now", "padded", 0, 60, window * 2
         options |= {"target_tokens": window // 2 - 1, "tail_tokens": window // 2 - 2, "reserve_tokens": window // 4}

@@ -273,3 +273,13 @@ def test_what_was_sent_to_xai_and_moonshot_models_is_no_error(shared: Path) -> N
 
                     assert [one for one in wrong if one.level == "error"] == []
     assert (seen["grok"] >= 20, seen["kimi-k2.5"] >= 3) == (True, True)
+
+
+def test_joined_messages_keep_their_reasoning_where_one_of_them_has_null() -> None:
+    """What is written is the reasoning, not the other's null."""
+    said = [{**YES, "reasoning_content": "r"}, call(reasoning_content=None), RESULT, GO]
+    made = repair(parse([HI, *said, YES, GO], dialect="openai-chat"), profile="deepseek-reasoner", close=True)
+    thoughts = [message["reasoning_content"] for message in render(made.conversation) if "reasoning_content" in message]
+
+    assert "r" in thoughts
+    assert not [one for one in check(made.conversation, profile="deepseek-reasoner") if one.level == "error"]

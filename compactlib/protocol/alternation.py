@@ -175,7 +175,8 @@ def _shape(messages: list[Message], form: str) -> Wire:
     rest: dict[str, object] = {}
     for message in messages:
         for key, value in message.wire.rest:
-            rest.setdefault(key, value)
+            if key not in tags:  # null in one of them, and reasoning in another
+                rest.setdefault(key, value)
     if any(message.calls for message in messages):  # null in one of them, and calls in another
         rest.pop("tool_calls", None)
     return Wire(messages[0].wire.tag, tuple(keys), tuple(rest.items()), form)

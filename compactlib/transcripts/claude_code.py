@@ -155,7 +155,7 @@ def _node(place: int, row: Row, places: dict[str, int], boundaries: dict[int, _B
     parent = row.value.get("parentUuid")
     if row.is_boundary and place not in boundaries:
         parent = parent or row.value.get("logicalParentUuid")  # no compaction after all: history goes on before it
-        if parent not in places:
+        if not isinstance(parent, str) or parent not in places:
             return Node(row.line, UNLINKED)
     if not isinstance(parent, str):
         # only something said to the model starts a conversation; a reply or a result without parent lost its link
