@@ -166,9 +166,10 @@ def test_nothing_to_show_or_no_room_gives_no_request() -> None:
     """Nobody is asked in vain."""
     assert render_request([], schema=FULL, max_tokens=500, budget_tokens=5_000, counter=estimate) == ()
     assert render_request(session(3), schema=FULL, max_tokens=500, budget_tokens=1_500, counter=estimate) == ()
-    assert render_request(
-        session(3), schema=FULL, max_tokens=500, budget_tokens=5_000, counter=estimate, previous="word " * 20_000
-    ) == ()
+    assert (
+        render_request(session(3), schema=FULL, max_tokens=500, budget_tokens=5_000, counter=estimate, previous="word " * 20_000)
+        == ()
+    )
 
 
 def test_a_counter_that_is_not_additive_is_met_all_the_same() -> None:

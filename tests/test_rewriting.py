@@ -540,7 +540,7 @@ def test_what_cannot_be_written_back_is_refused_by_its_line() -> None:
     """Three lines whose parents form a circle: no file would read as the mended conversation."""
     answer = [{"tool_use_id": "t", "type": "tool_result", "content": "r"}]
     call = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "x"}},
         {"type": "user", "uuid": "r", "parentUuid": "a", "message": {"role": "user", "content": answer}},
         {"type": "assistant", "uuid": "a", "parentUuid": "a", "message": {"id": "m", "role": "assistant", "content": call}},
