@@ -34,7 +34,7 @@ from attrs import asdict, evolve
 
 from .budget import Policy, Sizes, sizes
 from .clearing import Cleared, clear
-from .compaction import Reply, Run, compaction
+from .compaction import Reply, Run, compaction, seen_tokens
 from .errors import PolicyError, StoreError
 from .markers import Issued
 from .model import Conversation
@@ -89,7 +89,7 @@ def cascade(
             before_tokens = memo.request(conversation)
             known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
             is_new = not conversation.settled or conversation.settled != len(conversation.messages)
-            if is_new and (when == "now" or before_tokens > known.clearing):
+            if is_new and (when == "now" or seen_tokens(conversation, memo, before_tokens) > known.clearing):
                 cleared = _clear(conversation, policy, memo, store, known, before_tokens, when, pins, issued or {})
         except StoreError as error:
             return _store_failed(conversation, policy, when, run, before_tokens, error)

@@ -67,8 +67,9 @@ from .text import segmenter
 from .tokens import MESSAGE_TOKENS, Memo
 from .truncation import truncate
 from .turns import Kind
+from .visible import effective
 
-__all__ = ["Reply", "Run", "compaction"]
+__all__ = ["Reply", "Run", "compaction", "seen_tokens"]
 
 _MISPLACED: Final = frozenset({"C2", "C4", "C5"})
 """
@@ -122,7 +123,7 @@ def compaction(
         memo = engine.memo
         engine.before_tokens = before = memo.request(conversation)
         known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
-        if when == "auto" and before <= known.trigger:
+        if when == "auto" and seen_tokens(conversation, memo, before) <= known.trigger:
             return engine.unchanged("below-trigger")
         if when == "auto" and not policy.auto:
             return engine.unchanged("auto-off")
@@ -144,6 +145,12 @@ def compaction(
         if error.field not in ("counter", "reminders"):
             raise
         return engine.refused(f"callback:{error.field}", str(error), ())
+
+
+def seen_tokens(conversation: Conversation, memo: Memo, whole_tokens: int) -> int:
+    """The size of what the model sees of a request of *whole_tokens*, after the provider's own edits."""
+    seen = effective(conversation, counter=memo.counter)
+    return whole_tokens if seen is conversation else memo.request(seen)
 
 
 class Run:

@@ -184,3 +184,18 @@ def test_what_was_cleared_and_then_replaced_can_still_be_fetched() -> None:
     messages = [*cl.render(first.conversation), *cl.render(long(90))]
     second = compacted(cl.compact(cl.parse(messages, dialect="anthropic"), policy, store=store, issued=first.issued))
     assert any(f": ref={ref}" in second.summary for ref in listed)
+
+
+def test_what_the_provider_hides_by_itself_does_not_trigger() -> None:
+    """A request with a compaction block is as large as what the model sees of it."""
+    block = {"type": "compaction", "content": "All of it was read."}
+    messages = [*cl.render(long(60)), {"role": "user", "content": "go on"}]
+    messages += [
+        {"role": "assistant", "content": [block, {"type": "text", "text": "Going on."}]},
+        {"role": "user", "content": "and?"},
+    ]
+    subject = cl.parse({"model": "claude-sonnet-4-6", "messages": messages}, dialect="anthropic")
+    outcome = cl.compact(subject, POLICY, summarise=nobody, store=MemoryStore())
+
+    assert isinstance(outcome, Unchanged)
+    assert (outcome.reason, outcome.before_tokens > 20_000) == ("below-trigger", True)

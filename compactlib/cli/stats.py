@@ -12,6 +12,7 @@ from attrs import asdict
 from ..budget import Policy, sizes
 from ..planning import overhead_tokens
 from ..tokens import Memo
+from ..visible import effective
 from .options import counter_of, family_option, file_argument, format_option, input_option, window_options
 from .printing import Page, Piece, count, number, per_cent, print_json
 from .reading import read_source, report_problems
@@ -45,6 +46,10 @@ def stats(
     if reserve is not None and window is None:
         raise click.UsageError("--reserve says little without --window", click.get_current_context())
     counter = counter_of(family)
+    whole = conversation
+    conversation = effective(whole, counter=counter)  # what the provider hides by itself is not paid for
+    memo = Memo(counter)
+    hidden = 0 if conversation is whole else memo.request(whole) - memo.request(conversation)
     found = shares(conversation, counter)
     total = sum(found.values())
     policy = None if window is None else Policy(window_tokens=window, reserve_tokens=reserve)
@@ -63,6 +68,7 @@ def stats(
                 "window_tokens": window,
                 "budget_tokens": None if known is None else known.budget,
                 "total_tokens": total,
+                "hidden_tokens": hidden,
                 "over_tokens": None if known is None else over,
                 "shares": rows,
                 "tools": [asdict(tool) for tool in tools],
@@ -75,6 +81,8 @@ def stats(
     page = Page()
     what = f"{source.transcript.format}, {count(conversation.length, 'message')}"
     page.line((source.name, "bold"), f"  {what}, {number(total)} tokens")
+    if hidden:
+        page.line(f"  and {number(hidden)} tokens more are sent, which the provider hides by its own edits")
     page.line()
     _show_shares(page, rows, total, window, over)
     _show_tools(page, tools)
