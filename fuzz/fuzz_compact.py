@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import compactlib as cl
 from compactlib.conformance.checks import judge
 from compactlib.conformance.running import observe
+from compactlib.dialects import messages_key
 from compactlib.errors import WireError
 from compactlib.summaries.acceptance import Summary
 from tests.scenarios import HOSTILE, LARGE, Scenario, scenario
@@ -42,7 +43,7 @@ STOPS = st.sampled_from(["end", "END_TURN", "max_tokens", "", "refusal"])
 def damaged(random: Random, made: Scenario) -> Scenario:
     """The same scenario after something happened to its messages; what they are is not known any more."""
     body = cl.render(made.conversation)
-    messages = body["messages"] if isinstance(body, dict) else body
+    messages = body[messages_key(made.conversation.dialect)] if isinstance(body, dict) else body
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(messages))
         what = random.choice(("lose", "double", "move", "empty", "strip", "rename"))

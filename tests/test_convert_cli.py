@@ -75,16 +75,12 @@ def test_json_holds_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_what_would_be_refused_is_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was wrong before and still is, is said."""
-    twice = {
-        "role": "assistant",
-        "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}] * 2,
-    }
-    file = saved(tmp_path, [{"role": "user", "content": "hi"}, twice])
+    """What was wrong before and still is, is said: a conversation in which nobody says anything."""
+    file = saved(tmp_path, [{"role": "user", "content": ""}])
     status, said, _ = run(capsys, file, "--dialect", "openai-chat", "--to", "anthropic")
 
     assert status == 1
-    assert "refused A-ID-01" in said
+    assert "refused A-EMPTY-04" in said
 
 
 def test_the_input_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def cannot_stop(conversation: Conversation, policy: Policy, **options: Any) -> O
     return outcome
 
 
-@breaks("L19")
+@breaks("L19", "L3")
 def scribbles_on_the_input(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """Arguments of old calls are emptied in place."""
     outcome = compact(conversation, policy, **options)

@@ -20,6 +20,7 @@ from compactlib.conformance.checks import judge
 from compactlib.conformance.record import Exchange, Limits, Origin, Record
 from compactlib.dialects import render
 from compactlib.summaries.acceptance import Code, Summary
+from compactlib.summaries.schema import SCHEMAS
 from compactlib.tokens import Memo
 
 from ..words import build, legal_words
@@ -105,6 +106,8 @@ def record_of(word: str, dialect: str, conversation: cl.Conversation, policy: cl
         irreducible_tokens=outcome.irreducible_tokens,
         fits=outcome.fits,
         dangling=outcome.report["dangling"],
+        facts_left=outcome.report["summary"]["anchors"]["left"],
+        known_headings=tuple(section.heading for section in SCHEMAS[policy.schema].sections),
         kinds=kinds(word, dialect),
         kinds_told=False,
         sizes=tuple(map(memo.message, conversation.messages)),
