@@ -137,7 +137,7 @@ def tried(dialect: str, length: int, replies: dict[str, Reply]) -> Iterator[tupl
     ("dialect", "length", "count"),
     [
         ("anthropic", 7, 10_957),
-        ("openai-chat", 6, 3_194),
+        ("openai-chat", 7, 12_149),
         ("openai-responses", 5, 1_611),
         ("gemini", 5, 1_751),
         ("bedrock", 5, 627),
