@@ -29,7 +29,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from .budget import Policy, sizes
-from .deeds import deed
+from .deeds import file_name
 from .model import Block, Call, Message, Result, Text
 from .store import Store, keep
 from .text import count_newlines
@@ -122,7 +122,7 @@ def admit(message: Message, policy: Policy, store: Store, *, calls: Iterable[Cal
         if weight <= most and (limit.limit_lines is None or count_newlines(text) <= limit.limit_lines):
             used += weight
             continue
-        ref = keep(store, text.encode("utf-8", "surrogatepass"), name=_name_of(call))
+        ref = keep(store, text.encode("utf-8", "surrogatepass"), name="output.txt" if call is None else file_name(call, "txt"))
         cut = truncate(
             text,
             limit_tokens=most,
@@ -178,12 +178,3 @@ def _with_texts(message: Message, changed: Mapping[int, Mapping[int, str]]) -> M
             )
             blocks.append(evolve(block, content=content))
     return evolve(message, content=tuple(blocks))
-
-
-def _name_of(call: Call | None) -> str:
-    """A readable name for a file tool."""
-    if call is None:
-        return "output.txt"
-    objects = deed(call).objects
-    about = objects[0].replace("\\", "/").rstrip("/").rpartition("/")[2] if objects else ""
-    return f"{call.name} {about}.txt"

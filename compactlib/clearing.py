@@ -45,7 +45,7 @@ from typing import Final, Literal, TypeAlias
 
 from attrs import evolve, frozen
 
-from .deeds import deed
+from .deeds import deed, file_name
 from .markers import Issued
 from .model import Block, Call, Conversation, Json, Media, Message, Opaque, Result, Text
 from .options import Clearing
@@ -379,11 +379,7 @@ def _stub_of(unit: _Unit, store: Store, note: str) -> Stub:
 
 
 def _name_of(unit: _Unit) -> str:
-    """A readable name for a file tool: the tool's and that of what it looked at."""
-    call = unit.answer.call
-    objects = deed(call).objects
-    about = objects[0].replace("\\", "/").rstrip("/").rpartition("/")[2] if objects else ""
-    return f"{call.name} {about}.txt" if unit.text is not None else f"{call.name} {about}.json"
+    return file_name(unit.answer.call, "json" if unit.text is None else "txt")
 
 
 def _carried_out(

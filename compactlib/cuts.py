@@ -42,6 +42,7 @@ from attrs import frozen
 
 from .model import Block, Call, Conversation, Media, Opaque, Reasoning, Result, Text
 from .turns import Division, divide
+from .visible import is_compaction
 
 __all__ = ["Choice", "Cuts", "choose", "find_cuts", "legal_cuts", "tail_tokens"]
 
@@ -149,7 +150,7 @@ def _references(conversation: Conversation) -> list[bool]:
                 if block.kind == "document" and first_document < 0:
                     first_document = position
             elif isinstance(block, Opaque):
-                if block.kind == "compaction" and is_compaction(block):
+                if is_compaction(block):
                     compacted = position
                 for name in _tool_names((block,)):
                     declared.setdefault(name, position)
@@ -164,12 +165,6 @@ def _references(conversation: Conversation) -> list[bool]:
     if first_document >= 0:
         close(first_document, last_citation)
     return [depth > 0 for depth in accumulate(change[:length])] if any(change) else [False] * length
-
-
-def is_compaction(block: Opaque) -> bool:
-    """Whether a provider's compaction object replaces what stands before it; one without content failed and does not."""
-    value = block.value
-    return isinstance(value, dict) and bool(value.get("content") or value.get("encrypted_content"))
 
 
 def _tool_names(blocks: Sequence[Block]) -> list[str]:

@@ -28,7 +28,7 @@ from attrs import frozen
 from .model import Call
 from .text import shortened
 
-__all__ = ["Deed", "deed", "plan"]
+__all__ = ["Deed", "deed", "file_name", "plan"]
 
 
 @cache
@@ -108,6 +108,19 @@ def deed(call: Call) -> Deed:
     if not paths:
         verb = {"edited": "called", "read": "looked"}.get(verb, verb)
     return Deed(verb, call.name, paths or commands or _value(values, _OTHERS))
+
+
+def file_name(call: Call, extension: str) -> str:
+    """
+    A readable name for what a call gave: the tool's, and that of what it looked at.  A wish, not yet harmless.
+
+    >>> from compactlib.model import wire
+    >>> file_name(Call("1", "read", {"path": "src/app.py"}, wire("tool_use")), "txt")
+    'read app.py.txt'
+    """
+    objects = deed(call).objects
+    about = objects[0].replace("\\", "/").rstrip("/").rpartition("/")[2] if objects else ""
+    return f"{call.name} {about}.{extension}"
 
 
 def _value(values: dict[Any, Any], keys: tuple[str, ...]) -> tuple[str, ...]:

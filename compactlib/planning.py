@@ -28,7 +28,7 @@ from typing import Final, TypeAlias
 from attrs import evolve, field, frozen
 
 from .budget import SMALLEST_SUMMARY_TOKENS, Policy, Sizes, sizes
-from .cuts import Choice, Cuts, choose, find_cuts, is_compaction, tail_tokens
+from .cuts import Choice, Cuts, choose, find_cuts, tail_tokens
 from .errors import PolicyError
 from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Result, Text
 from .outcomes import Part
@@ -39,6 +39,7 @@ from .summaries.head import read_earlier, read_summary, user_message
 from .summaries.transcript import argument_text
 from .tokens import Memo
 from .turns import Division, Kind, divide, origins
+from .visible import is_compaction
 
 __all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "bound_of", "overhead_tokens", "plan", "profile_of"]
 
@@ -418,7 +419,7 @@ def _opaque(messages: tuple[Message, ...]) -> _Compacted | None:
             continue
         for place in range(len(content) - 1, -1, -1):
             block = content[place]
-            if isinstance(block, Opaque) and block.kind == "compaction" and is_compaction(block):
+            if isinstance(block, Opaque) and is_compaction(block):
                 if isinstance(block.value.get("content"), str):
                     return None
                 message = messages[at]
