@@ -20,11 +20,12 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .converting import Converted, Loss, convert
     from .cuts import legal_cuts
     from .dialects import parse, render
+    from .digesting import Digested, adigest, digest
     from .driving import acompact, compact
     from .errors import CompactlibError, LogError, PolicyError, StoreError, WireError
     from .model import Conversation, Message, Origin
     from .options import Admission, Clearing, Limit
-    from .outcomes import AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged
+    from .outcomes import AskReview, AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged, Vetoed
     from .protocol.repair import Repaired, repair
     from .protocol.validator import Violation, check
     from .recalling import recall, reference, stash
@@ -42,12 +43,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "Admission": "options",
     "Admitted": "admission",
+    "AskReview": "outcomes",
     "AskSummary": "outcomes",
     "Clearing": "options",
     "Compacted": "outcomes",
     "CompactlibError": "errors",
     "Conversation": "model",
     "Converted": "converting",
+    "Digested": "digesting",
     "DirectoryStore": "store",
     "Limit": "options",
     "LogError": "errors",
@@ -66,14 +69,17 @@ _HOMES = {
     "SummaryRequest": "summaries.rendering",
     "Truncated": "truncation",
     "Unchanged": "outcomes",
+    "Vetoed": "outcomes",
     "Violation": "protocol.validator",
     "WireError": "errors",
     "acompact": "driving",
+    "adigest": "digesting",
     "admit": "admission",
     "check": "protocol.validator",
     "compact": "driving",
     "convert": "converting",
     "counter_for": "tokens",
+    "digest": "digesting",
     "due": "budget",
     "effective": "visible",
     "estimate": "tokens",
@@ -95,12 +101,14 @@ _HOMES = {
 __all__ = [
     "Admission",
     "Admitted",
+    "AskReview",
     "AskSummary",
     "Clearing",
     "Compacted",
     "CompactlibError",
     "Conversation",
     "Converted",
+    "Digested",
     "DirectoryStore",
     "Limit",
     "LogError",
@@ -119,14 +127,17 @@ __all__ = [
     "SummaryRequest",
     "Truncated",
     "Unchanged",
+    "Vetoed",
     "Violation",
     "WireError",
     "acompact",
+    "adigest",
     "admit",
     "check",
     "compact",
     "convert",
     "counter_for",
+    "digest",
     "due",
     "effective",
     "estimate",

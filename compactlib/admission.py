@@ -28,11 +28,14 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from .arguments import need, need_whole, shown
 from .budget import Policy, sizes
 from .deeds import file_name
+from .errors import PolicyError
 from .model import Block, Call, Message, Result, Text
-from .store import Store, keep
+from .store import Store, keep, need_store
 from .text import count_newlines
+from .tokens.counting import checked
 from .truncation import truncate
 
 __all__ = ["Admitted", "Shortened", "admit"]
@@ -91,7 +94,8 @@ def admit(message: Message, policy: Policy, store: Store, *, calls: Iterable[Cal
 
     Raises:
         StoreError: a text could not be stored; nothing was cut.
-        PolicyError: the counter misbehaves, or a limit is too small for any excerpt.
+        PolicyError: the counter misbehaves, a limit is too small for any
+            excerpt, or an argument is not what it is declared to be.
 
     >>> from compactlib.model import wire
     >>> from compactlib.store import MemoryStore
@@ -101,15 +105,20 @@ def admit(message: Message, policy: Policy, store: Store, *, calls: Iterable[Cal
     >>> [(cut.original_chars, cut.omitted_chars > 100_000) for cut in admitted.shortened]
     [(140000, True)]
     """
+    need("message", message, Message, "a Message")
+    need("policy", policy, Policy, "a Policy")
+    need_store(store)
+    need_whole("used_tokens", used_tokens)
+    by_id = _by_id(calls)
     results = message.results
     if not results:
         return Admitted(message, (), {}, used_tokens)
     options = policy.admission
     known = sizes(policy, overhead_tokens=0)
     batch = (known.budget - known.trigger) // 2 if options.batch_tokens is None else options.batch_tokens
-    by_id = {call.id: call for call in calls}
     texts = [(result, part, text) for result in results for part, text in _texts(result)]
-    weights = [policy.counter(text) for _, _, text in texts]
+    counter = checked(policy.counter)
+    weights = [counter(text) for _, _, text in texts]
     share = _share(weights, max(batch - used_tokens, _LEAST_TOKENS))
     changed: dict[int, dict[int, str]] = {}
     shortened: list[Shortened] = []
@@ -132,13 +141,24 @@ def admit(message: Message, policy: Policy, store: Store, *, calls: Iterable[Cal
             ref=ref,
             form="auto",
         )
-        used += policy.counter(cut.text)
+        used += counter(cut.text)
         changed.setdefault(id(result), {})[part] = cut.text
         issued[ref] = (cut.original_chars, cut.original_lines)
         shortened.append(Shortened(result.call_id, call.name if call else "", ref, cut.original_chars, cut.omitted_chars))
     if not changed:
         return Admitted(message, (), {}, used_tokens + used)
     return Admitted(_with_texts(message, changed), tuple(shortened), issued, used_tokens + used)
+
+
+def _by_id(calls: Iterable[Call]) -> dict[str, Call]:
+    """The calls by their ids, the last one of each."""
+    if not isinstance(calls, Iterable):
+        raise PolicyError("calls", f"calls, not {shown(calls)}")
+    found = {}
+    for call in calls:
+        need("calls", call, Call, "calls")
+        found[call.id] = call
+    return found
 
 
 def _texts(result: Result) -> Iterable[tuple[int, str]]:

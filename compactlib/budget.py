@@ -36,9 +36,10 @@ from typing import Any, Final, Literal
 
 from attrs import field, frozen
 
+from .arguments import need, need_one_of, need_whole, shown
 from .errors import PolicyError
 from .models import model_named
-from .options import Admission, Clearing
+from .options import RUNGS, Admission, Clearing, Rung
 from .protocol.profiles import profile_named
 from .tokens import counter_for, estimate
 
@@ -50,27 +51,26 @@ SMALLEST_SUMMARY_TOKENS: Final = 256
 
 def _positive(policy: Policy, attribute: Any, value: Any) -> None:
     del policy
-    if value is not None and (value.__class__ is not int or value < 1):
-        raise PolicyError(attribute.name, f"a whole number above zero, not {value!r}")
+    if value is not None or attribute.name == "window_tokens":
+        need_whole(attribute.name, value, least=1)
 
 
 def _percent(policy: Policy, attribute: Any, value: Any) -> None:
     del policy
-    if value is not None and (value.__class__ is not int or not 1 <= value <= 100):
-        raise PolicyError(attribute.name, f"1 to 100, not {value!r}")
+    if value is not None:
+        need_whole(attribute.name, value, least=1, most=100)
 
 
 def _reserve(policy: Policy, attribute: Any, value: Any) -> None:
     if value is not None and (value.__class__ is not int or not 0 <= value < policy.window_tokens):
         window = policy.window_tokens
-        raise PolicyError(attribute.name, f"0 to {window - 1} for a window of {window}, not {value!r}")
+        raise PolicyError(attribute.name, f"0 to {window - 1} for a window of {window}, not {shown(value)}")
 
 
-def _one_of(*choices: object) -> Callable[[Policy, Any, Any], None]:
+def _one_of(*choices: str) -> Callable[[Policy, Any, Any], None]:
     def check(policy: Policy, attribute: Any, value: Any) -> None:
         del policy
-        if value not in choices:
-            raise PolicyError(attribute.name, f"one of {', '.join(map(repr, choices))}, not {value!r}")
+        need_one_of(attribute.name, value, choices)
 
     return check
 
@@ -78,26 +78,36 @@ def _one_of(*choices: object) -> Callable[[Policy, Any, Any], None]:
 def _callable(policy: Policy, attribute: Any, value: Any) -> None:
     del policy
     if not callable(value):
-        raise PolicyError(attribute.name, f"something that can be called, not {value!r}")
+        raise PolicyError(attribute.name, f"something that can be called, not {shown(value)}")
 
 
 def _boolean(policy: Policy, attribute: Any, value: Any) -> None:
     del policy
-    if value.__class__ is not bool:
-        raise PolicyError(attribute.name, f"True or False, not {value!r}")
+    need(attribute.name, value, bool, "True or False")
 
 
 def _optional_text(policy: Policy, attribute: Any, value: Any) -> None:
     del policy
     if value is not None and not (isinstance(value, str) and value.strip()):
-        raise PolicyError(attribute.name, f"the name of a language, not {value!r}")
+        raise PolicyError(attribute.name, f"the name of a language, not {shown(value)}")
+
+
+def _in_order(value: Any) -> Any:
+    """Rungs in the order of the ladder; what is none is left to the validator."""
+    known = isinstance(value, list | tuple | set | frozenset) and value and all(isinstance(rung, str) and rung in RUNGS for rung in value)
+    return tuple(rung for rung in RUNGS if rung in value) if known else value
+
+
+def _optional_rungs(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if value is not None and not (isinstance(value, tuple) and value and all(rung in RUNGS for rung in value)):
+        raise PolicyError(attribute.name, f"some of {', '.join(RUNGS)}, not {shown(value)}")
 
 
 def _an(kind: type) -> Callable[[Policy, Any, Any], None]:
     def check(policy: Policy, attribute: Any, value: Any) -> None:
         del policy
-        if not isinstance(value, kind):
-            raise PolicyError(attribute.name, f"an instance of {kind.__name__}, not {value!r}")
+        need(attribute.name, value, kind, f"an instance of {kind.__name__}")
 
     return check
 
@@ -136,6 +146,14 @@ class Policy:
         list_changed_files: whether the files that calls wrote are listed behind
             the summary, in one reminder (law L23).
         auto: whether ``when="auto"`` may compact at all.
+        rungs: which rungs of the ladder run; if not given, those for which a
+            call brings what they need, and ``snip`` by `on_overflow` alone.  A
+            call that names rungs itself goes before.
+        digest_every_turns: after how many closed turns `digest` makes the
+            digests that are due; none are made if not given.
+        on_overflow: what is done when a provider said that the prompt is too
+            long and nothing else helped: ``refuse``, or ``snip``, which drops
+            the oldest turns with a marker.
         schema: the sections of the summary: ``full``, ``structured``,
             ``anchored`` or ``brief``.
         language: in which language to summarise; the conversation's own if
@@ -172,6 +190,9 @@ class Policy:
     retain_prompts: bool = field(default=True, validator=_boolean)
     list_changed_files: bool = field(default=True, validator=_boolean)
     auto: bool = field(default=True, validator=_boolean)
+    rungs: tuple[Rung, ...] | None = field(default=None, converter=_in_order, validator=_optional_rungs)
+    digest_every_turns: int | None = field(default=None, validator=_positive)
+    on_overflow: Literal["refuse", "snip"] = field(default="refuse", validator=_one_of("refuse", "snip"))
     schema: Literal["full", "structured", "anchored", "brief"] = field(
         default="full", validator=_one_of("full", "structured", "anchored", "brief")
     )
@@ -206,8 +227,7 @@ class Policy:
             ...
         compactlib.errors.PolicyError: window_tokens: the window of 'my-own-model' is not known (pass window_tokens=...)
         """
-        if not isinstance(name, str):
-            raise PolicyError("model", f"the name of a model, not {name!r}")
+        need("name", name, str, "the name of a model")
         model = model_named(name)
         if model is None:
             if fields.get("window_tokens") is None:
@@ -223,6 +243,25 @@ class Policy:
                 limit = f"a prompt of {model.name} has at most {model.input_tokens} tokens"
                 raise PolicyError("reserve_tokens", f"at least {beyond}, because {limit}, not {reserve}")
         return cls(**chosen)
+
+    @classmethod
+    def named(cls, name: str, **fields: Any) -> Policy:
+        """
+        The policy that stands under *name* in `compactlib.policies`; whatever *fields* say goes before.
+
+        Raises:
+            PolicyError: there is none of that name, or the fields contradict each other.
+
+        >>> Policy.named("anchored", window_tokens=200_000).tail_turns
+        2
+        >>> Policy.named("leader", window_tokens=200_000)
+        Traceback (most recent call last):
+            ...
+        compactlib.errors.PolicyError: policy: none is called 'leader' (did you mean ladder?)
+        """
+        from .policies import policy_fields  # here, because few who count tokens want a policy by its name
+
+        return cls(**policy_fields(name, fields))
 
     def __attrs_post_init__(self) -> None:
         if self.trigger_tokens is not None and self.trigger_percent is not None:
@@ -296,9 +335,15 @@ def sizes(policy: Policy, *, overhead_tokens: int, needed_tokens: int = 0) -> Si
         needed_tokens: the real size of pins, preamble and reminders, which are
             kept even when they exceed the allowance.
 
+    Raises:
+        PolicyError: an argument is not what it is declared to be.
+
     >>> sizes(Policy(window_tokens=200_000, reserve_tokens=32_000), overhead_tokens=12_000).tail
     33600
     """
+    need("policy", policy, Policy, "a Policy")
+    need_whole("overhead_tokens", overhead_tokens)
+    need_whole("needed_tokens", needed_tokens)
     window = policy.window_tokens
     reserve = min(32_000, window // 4) if policy.reserve_tokens is None else policy.reserve_tokens
     budget = window - reserve
@@ -345,8 +390,12 @@ def due(policy: Policy, *, tokens: int, overhead_tokens: int) -> bool:
     Costs the same for every conversation: whoever keeps a running total
     (`tokens.Tally`) can ask before each request.
 
+    Raises:
+        PolicyError: an argument is not what it is declared to be.
+
     >>> policy = Policy(window_tokens=100_000, reserve_tokens=20_000, trigger_percent=80, trigger_of="window")
     >>> due(policy, tokens=70_000, overhead_tokens=5_000), due(policy, tokens=71_000, overhead_tokens=5_000)
     (False, True)
     """
+    need_whole("tokens", tokens)
     return tokens > sizes(policy, overhead_tokens=overhead_tokens).trigger

@@ -3,8 +3,8 @@ The ladder: what is cheap and can be taken back comes first.
 
 What this is
     `cascade` runs the rungs of a compaction in their order.  It is a generator
-    like `compaction`, which is its last rung: it yields `AskSummary`, is sent
-    replies, and ends with one `Outcome`.
+    like `compaction`, which its higher rungs are: it yields what is asked, is
+    sent answers, and ends with one `Outcome`.
 
 Rules it obeys
     * Each rung runs only if the one before did not reach the target.
@@ -19,170 +19,191 @@ Rules it obeys
 How it works
     *clear* has a trigger of its own, half the budget, below that of the
     summary: what can be fetched back is cleared early, what is summarised is
-    summarised late.  If clearing is enough, no model is asked.
+    summarised late.  *collapse* needs digests.  If they are enough, no model
+    is asked.  *snip* runs only where the caller named it, or where a provider
+    said that the prompt is too long, the policy allows it and the rungs before
+    did not bring the request below the budget.
+
+    A provider that refuses a request of a size that should fit has a smaller
+    window than was thought, or counts more tokens: the size that was refused
+    takes the place of the window (`_learned`).
 
 What is not here
-    What is cleared (`clearing`) and how the summary comes about (`compaction`).
+    What is cleared (`clearing`) and how messages are replaced (`compaction`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Generator
+from typing import Any
 
 from attrs import asdict, evolve
 
+from .account import Account
 from .budget import Policy, Sizes, sizes
 from .clearing import Cleared, clear
-from .compaction import Reply, Run, compaction, seen_tokens
+from .compaction import Answer, Event, compaction, seen_tokens
 from .errors import PolicyError, StoreError
-from .markers import Issued
 from .model import Conversation
-from .outcomes import AskSummary, Compacted, Dropped, Outcome, Refused
-from .planning import Pin, Reminder, overhead_tokens
-from .store import Store
+from .outcomes import Compacted, Dropped, Outcome, Refused
+from .planning import overhead_tokens
+from .tasks import RUNGS, Rung, Task
 from .tokens import Memo
 from .turns import divide
 
-__all__ = ["RUNGS", "Rung", "cascade"]
-
-Rung: TypeAlias = Literal["clear", "summarise"]
-
-RUNGS: Final[tuple[Rung, ...]] = ("clear", "summarise")
-"""The rungs there are, in their order."""
+__all__ = ["cascade"]
 
 
-def cascade(
-    conversation: Conversation,
-    policy: Policy,
-    *,
-    when: Literal["auto", "now"] = "auto",
-    focus: str | None = None,
-    pins: Sequence[Pin] = (),
-    reminders: Sequence[Reminder] = (),
-    store: Store | None = None,
-    issued: Issued | None = None,
-    previous: str | None = None,
-    rungs: Sequence[Rung] | None = None,
-    run: str = "",
-) -> Generator[AskSummary, Reply, Outcome]:
+def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator[Event, Answer, Outcome]:
     """
-    Make one conversation smaller, rung by rung; see `compactlib.compact` for the arguments.
+    Make one conversation smaller, rung by rung; see `compactlib.compact`.
 
     Yields:
-        `AskSummary`: to be answered by the reply, or by `SummaryFailed`.
+        `AskSummary` and `AskReview`, to be answered as `compaction` says.
 
     Returns:
         The outcome.
 
     Raises:
-        PolicyError: an argument names something that is not there, or clearing
-            is asked for without a store.
+        PolicyError: an argument names something that is not there.
     """
-    chosen = _rungs(rungs, store)
-    cleared: Cleared | None = None
-    before_tokens = 0
-    known: Sizes | None = None
-    if store is not None and "clear" in chosen and policy.auto:
-        try:
-            memo = Memo(policy.counter)
-            before_tokens = memo.request(conversation)
-            known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
-            is_new = not conversation.settled or conversation.settled != len(conversation.messages)
-            if is_new and (when == "now" or seen_tokens(conversation, memo, before_tokens) > known.clearing):
-                cleared = _clear(conversation, policy, memo, store, known, before_tokens, when, pins, issued or {})
-        except StoreError as error:
-            return _store_failed(conversation, policy, when, run, before_tokens, error)
-        except PolicyError as error:
-            if error.field != "counter":
-                raise
-    known_refs = {**(issued or {}), **(cleared.issued if cleared is not None else {})}
-    further = {
-        "issued": known_refs,
-        "when": when,
-        "focus": focus,
-        "pins": pins,
-        "reminders": reminders,
-        "previous": previous,
-        "run": run,
-    }
-    if cleared is None or known is None:
-        if "summarise" in chosen:
-            return (yield from compaction(conversation, policy, **further))  # type: ignore[arg-type]  # the arguments, as they came
-        return _nothing_to_clear(conversation, policy, when, run, before_tokens)
-    alone = _by_clearing(conversation, policy, when, run, known, before_tokens, cleared)
-    enough = alone.after_tokens <= (known.target if when == "now" else max(known.target, known.trigger))
-    if enough or "summarise" not in chosen:
-        return alone
-    after = yield from compaction(cleared.conversation, policy, **further)  # type: ignore[arg-type]  # see above
-    if isinstance(after, Compacted):
-        return _joined(alone, after)
+    try:
+        policy = _learned(conversation, policy, task)
+    except PolicyError as error:
+        if error.field != "counter":
+            raise
+    made: Compacted | None = None  # by the rungs so far
+    last: Outcome | None = None  # of the last rung that ran
+    for rung in _rungs(policy, task):
+        if made is not None and _is_enough(made, task):
+            break
+        if rung == "snip" and rung not in (task.rungs or policy.rungs or ()) and isinstance(last, Compacted) and last.fits:
+            break
+        current = conversation if made is None else made.conversation
+        further = task if made is None else evolve(task, issued={**(task.issued or {}), **made.issued})
+        if rung == "clear":
+            outcome: Outcome = _cleared(current, policy, further)
+        else:
+            outcome = yield from compaction(evolve(current, settled=0) if made is not None else current, policy, further, rung=rung)
+        if isinstance(outcome, Compacted):
+            made = outcome if made is None else _joined(made, outcome)
+        elif isinstance(outcome, Refused) and outcome.reason == "store-failed":
+            return outcome if made is None else _with_failure(made, outcome)
+        last = outcome
+    if made is None:
+        return last if last is not None else Account(conversation, policy, task).unchanged("below-trigger")
     # L6: "a rung that finished before it is an own transition with its own record and stays"
-    why = {"outcome": after.report["outcome"], "reason": after.reason}
-    return evolve(alone, report={**alone.report, "asked": after.report["asked"], "then": why})
+    return made if last is None or isinstance(last, Compacted) else _with_failure(made, last)
 
 
-def _rungs(rungs: Sequence[Rung] | None, store: Store | None) -> tuple[Rung, ...]:
-    if rungs is None:
-        return RUNGS if store is not None else ("summarise",)
-    unknown = [rung for rung in rungs if rung not in RUNGS]
-    if unknown or not rungs:
-        raise PolicyError("rungs", f"some of {', '.join(RUNGS)}, not {rungs!r}")
-    if "clear" in rungs and store is None:
-        raise PolicyError("store", "clearing needs one, because what is cleared has to be kept", rule="L10")
-    return tuple(rung for rung in RUNGS if rung in rungs)
+def _rungs(policy: Policy, task: Task) -> tuple[Rung, ...]:
+    """The rungs to run, in their order."""
+    if task.rungs is not None:
+        return tuple(rung for rung in RUNGS if rung in task.rungs)
+    runs = {
+        "clear": task.store is not None and policy.auto,
+        "collapse": bool(task.digests),
+        "summarise": True,
+        "snip": False,
+    }
+    if policy.rungs is not None:
+        runs = {rung: rung in policy.rungs for rung in RUNGS}
+    runs["snip"] |= task.when == "overflow" and policy.on_overflow == "snip"
+    return tuple(rung for rung in RUNGS if runs[rung])
+
+
+def _is_enough(made: Compacted, task: Task) -> bool:
+    """Whether the rungs so far reached the target; by itself, a compaction also rests below its trigger."""
+    known: Any = made.report["sizes"]
+    limit: int = max(known["target"], known["trigger"]) if task.when == "auto" else known["target"]
+    return made.after_tokens <= limit
+
+
+def _learned(conversation: Conversation, policy: Policy, task: Task) -> Policy:
+    """The policy, with the size that a provider refused in the place of the window."""
+    if task.when != "overflow":
+        return policy
+    memo = Memo(policy.counter)
+    refused = memo.request(conversation)
+    if refused > sizes(policy, overhead_tokens=0).budget:
+        return policy
+    return evolve(
+        policy,
+        window_tokens=max(refused, 1),
+        reserve_tokens=None,
+        trigger_tokens=None,
+        trigger_of="budget",
+        target_tokens=None,
+        tail_tokens=None,
+    )
+
+
+def _cleared(conversation: Conversation, policy: Policy, task: Task) -> Outcome:
+    """What comes of the first rung."""
+    account = Account(conversation, policy, task)
+    memo = account.memo
+    try:
+        account.before_tokens = before = memo.request(conversation)
+        account.sizes = known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
+        if not policy.auto and task.when == "auto":
+            return account.unchanged("auto-off")
+        if task.when == "auto" and seen_tokens(conversation, memo, before) <= known.clearing:
+            return account.unchanged("below-trigger")
+        if conversation.settled and conversation.settled == len(conversation.messages):
+            return account.unchanged("nothing-new")
+        cleared = _clear(conversation, policy, task, memo, known, before)
+    except StoreError as error:
+        return account.refused("store-failed", str(error), ())
+    except PolicyError as error:
+        if error.field != "counter":
+            raise
+        return account.refused("callback:counter", str(error), ())
+    if cleared is None:
+        return account.refused("irreducible", "no old output is left that could be cleared", ())
+    return _by_clearing(account, known, cleared)
 
 
 def _clear(
-    conversation: Conversation,
-    policy: Policy,
-    memo: Memo,
-    store: Store,
-    known: Sizes,
-    before_tokens: int,
-    when: str,
-    pins: Sequence[Pin],
-    issued: Issued,
+    conversation: Conversation, policy: Policy, task: Task, memo: Memo, known: Sizes, before_tokens: int
 ) -> Cleared | None:
+    if task.store is None:
+        raise PolicyError("store", "clearing needs one, because what is cleared has to be kept", rule="L10")
     least = policy.clearing.clear_at_least_tokens
     if least is None:
-        least = 1 if when == "now" else known.min_gain
-    pinned = {conversation.position(pin if isinstance(pin, int) else pin[0]) for pin in pins}
+        least = known.min_gain if task.when == "auto" else 1
     return clear(
         conversation,
         divide(conversation),
         memo,
-        store,
+        task.store,
         options=policy.clearing,
         before_tokens=before_tokens,
         target_tokens=known.target,
         tail_tokens=max(known.tail, 0),
         least_gain_tokens=least,
-        issued=issued,
-        untouched=pinned,
+        issued=task.issued or {},
+        untouched={conversation.position(pin if isinstance(pin, int) else pin[0]) for pin in task.pins},
     )
 
 
-def _by_clearing(
-    conversation: Conversation, policy: Policy, when: str, run: str, known: Sizes, before_tokens: int, cleared: Cleared
-) -> Compacted:
+def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Compacted:
     """The outcome of clearing alone."""
+    conversation = account.conversation
     at = conversation.wire_index
-    after = before_tokens - cleared.saved_tokens
+    after = account.before_tokens - cleared.saved_tokens
     over = max(after - known.target, 0)
     dropped = tuple(Dropped(at(one.position), at(one.position) + 1, "clear", one.saved_tokens, one.ref) for one in cleared.units)
     units = [{**asdict(one), "position": at(one.position)} for one in cleared.units]
-    account = Run(conversation, policy, when, run)
-    account.before_tokens = before_tokens
-    account.sizes = known
     reason = "above-target" if over else "target-met"
     return Compacted(
         conversation=evolve(cleared.conversation, settled=len(conversation.messages)),
         reason=reason,
-        before_tokens=before_tokens,
+        before_tokens=account.before_tokens,
         after_tokens=after,
         first_changed=min(at(one.position) for one in cleared.units),
-        report=account.report("compacted", reason, after, cleared=units, dropped=[asdict(one) for one in dropped]),
+        report=account.report(
+            "compacted", reason, after, rung="clear", cleared=units, dropped=[asdict(one) for one in dropped]
+        ),
         cut=0,
         kept_prompt=None,
         dropped=dropped,
@@ -196,12 +217,18 @@ def _by_clearing(
 
 
 def _joined(first: Compacted, then: Compacted) -> Compacted:
-    """One outcome of two rungs."""
-    dropped = (*first.dropped, *then.dropped)
-    report: Mapping[str, Any] = {
+    """One outcome of two rungs, in the indices of the input."""
+    gone = first.before.length - first.conversation.length  # so far; the messages from the first cut on have moved by as many
+    stays = first.cut - gone if first.cut else 0
+    further = (evolve(one, start=max(one.start, stays) + gone, stop=one.stop + gone) for one in then.dropped if one.stop > stays)
+    dropped = (*first.dropped, *further)
+    cut: Any = then.report["cut"]
+    kept_prompt = None if then.kept_prompt is None else then.kept_prompt + gone
+    report: dict[str, Any] = {
         **then.report,
         "before_tokens": first.before_tokens,
         "cleared": first.report["cleared"],
+        "cut": cut if cut is None else {**cut, "index": then.cut + gone, "kept_prompt": kept_prompt},
         "dropped": [asdict(one) for one in dropped],
     }
     return evolve(
@@ -209,29 +236,15 @@ def _joined(first: Compacted, then: Compacted) -> Compacted:
         before=first.before,
         before_tokens=first.before_tokens,
         first_changed=min(first.first_changed, then.first_changed),
+        cut=then.cut + gone,
+        kept_prompt=kept_prompt,
         dropped=dropped,
-        report=dict(report),
+        report=report,
         issued={**first.issued, **then.issued},
     )
 
 
-def _store_failed(
-    conversation: Conversation, policy: Policy, when: str, run: str, before_tokens: int, error: StoreError
-) -> Refused:
-    account = Run(conversation, policy, when, run)
-    account.before_tokens = before_tokens
-    return account.refused("store-failed", str(error), ())
-
-
-def _nothing_to_clear(conversation: Conversation, policy: Policy, when: str, run: str, before_tokens: int) -> Outcome:
-    """What comes of it where clearing alone is allowed and there is nothing to clear."""
-    account = Run(conversation, policy, when, run)
-    account.before_tokens = before_tokens or account.memo.request(conversation)
-    known = sizes(policy, overhead_tokens=overhead_tokens(conversation, account.memo))
-    if not policy.auto and when == "auto":
-        return account.unchanged("auto-off")
-    if when == "auto" and account.before_tokens <= known.clearing:
-        return account.unchanged("below-trigger")
-    if conversation.settled and conversation.settled == len(conversation.messages):
-        return account.unchanged("nothing-new")
-    return account.refused("irreducible", "no old output is left that could be cleared", ())
+def _with_failure(made: Compacted, then: Outcome) -> Compacted:
+    """What the rungs before came to, and why the next did not."""
+    why = {"outcome": then.report["outcome"], "reason": then.reason}
+    return evolve(made, report={**made.report, "asked": then.report["asked"], "then": why})

@@ -40,6 +40,7 @@ from typing import Final, Literal
 
 from attrs import frozen
 
+from .arguments import need_conversation
 from .model import Block, Call, Conversation, Media, Opaque, Reasoning, Result, Text
 from .turns import Division, divide
 from .visible import is_compaction
@@ -92,6 +93,9 @@ def legal_cuts(conversation: Conversation) -> Cuts:
     Both tuples are strictly increasing and disjoint; neither holds 0 or the
     length.
 
+    Raises:
+        PolicyError: *conversation* is none.
+
     >>> from compactlib.dialects import parse
     >>> legal_cuts(parse([
     ...     {"role": "user", "content": "one"},
@@ -101,6 +105,7 @@ def legal_cuts(conversation: Conversation) -> Cuts:
     ... ], dialect="anthropic"))
     Cuts(turn=(2,), step=(1, 3))
     """
+    need_conversation(conversation)
     cuts = find_cuts(conversation, divide(conversation))
     at = conversation.wire_index
     return Cuts(tuple(map(at, cuts.turn)), tuple(map(at, cuts.step)))

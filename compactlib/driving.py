@@ -21,23 +21,25 @@ What is not here
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, TypeVar
 
+from .asking import Reply
 from .budget import Policy
-from .cascade import Rung, cascade
-from .compaction import Reply
+from .cascade import cascade
+from .compaction import Answer, Event
 from .errors import PolicyError
 from .markers import Issued
 from .model import Conversation
-from .outcomes import Outcome, SummaryFailed
-from .planning import Pin, Reminder
+from .outcomes import AskSummary, Compacted, Outcome, Review, SummaryFailed, Vetoed
 from .store import Store
 from .summaries.acceptance import Code, Summary
 from .summaries.extractive import Extractive
 from .summaries.rendering import SummaryRequest
+from .tasks import Pin, Reminder, Rung, Task, When
 
-__all__ = ["AsyncSummarise", "Summarise", "acompact", "compact"]
+__all__ = ["AsyncReviewHook", "AsyncSummarise", "ReviewHook", "Summarise", "acompact", "adrive", "compact", "drive"]
 
 Summarise: TypeAlias = Callable[[SummaryRequest], "str | Summary"]
 """Answers one request with the text of a summary; whatever it raises is a failed reply."""
@@ -45,6 +47,14 @@ Summarise: TypeAlias = Callable[[SummaryRequest], "str | Summary"]
 AsyncSummarise: TypeAlias = Callable[[SummaryRequest], "Awaitable[str | Summary]"]
 """The same, awaited."""
 
+ReviewHook: TypeAlias = Callable[[Compacted], "str | Vetoed | bool | None"]
+"""Looks at an outcome before it takes effect."""
+
+AsyncReviewHook: TypeAlias = Callable[[Compacted], "Awaitable[str | Vetoed | bool | None]"]
+"""The same, awaited."""
+
+_Made = TypeVar("_Made")
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _CODES: Final = frozenset(code.value for code in Code)
 """What a failed reply may be called."""
 
@@ -54,14 +64,16 @@ def compact(
     policy: Policy,
     *,
     summarise: Summarise | None = None,
-    when: Literal["auto", "now"] = "auto",
+    when: When = "auto",
     focus: str | None = None,
     pins: Sequence[Pin] = (),
     reminders: Sequence[Reminder] = (),
     store: Store | None = None,
     issued: Issued | None = None,
     previous: str | None = None,
+    digests: Mapping[str, str] = _NOTHING,
     rungs: Sequence[Rung] | None = None,
+    review: ReviewHook | None = None,
     run: str = "",
 ) -> Outcome:
     """
@@ -78,15 +90,24 @@ def compact(
         policy: the window, and what else the caller decides.
         summarise: answers a `SummaryRequest` with a text or a `Summary`; the
             extractive summariser, which needs no model, if left out.
-        when: ``auto`` honours the trigger, ``now`` does not.
+        when: ``auto`` honours the trigger, ``now`` does not; ``overflow`` is
+            for a request that the provider refused as too long.
         focus: what the summary is to pay attention to.
         pins: messages or blocks that stay verbatim, by their place on the wire.
         reminders: texts from live state to be put after the summary.
-        store: where the bytes go that are cleared; nothing is cleared without.
+        store: where the bytes go that are cleared or replaced; nothing is
+            cleared without.
         issued: the references given out before, so that their stubs are known.
         previous: the body of the summary that is to be replaced, where the
             caller has a record of it; found in the head otherwise.
-        rungs: ``clear``, ``summarise`` or both; both if there is a store.
+        digests: digests of turns that are over, as `digest` gives them; old
+            turns collapse to them before a model is asked.
+        rungs: some of ``clear``, ``collapse``, ``summarise`` and ``snip``; if
+            left out, those for which there is what they need, and ``snip``
+            only where the policy allows it on overflow.
+        review: is shown the outcome before a summary takes effect; ``None``
+            lets it pass, a text takes the place of the summary, ``False`` or
+            `Vetoed` leaves everything as it was.
         run: a name for this run, for the report.
 
     Returns:
@@ -99,11 +120,8 @@ def compact(
     """
     if inspect.iscoroutinefunction(summarise):
         raise TypeError("summarise is a coroutine function: await acompact(...) instead")
-    _check_arguments(conversation, policy, summarise, when, pins, reminders, issued, rungs, (focus, previous, run))
-    answer: Summarise = summarise or Extractive(counter=policy.counter)
-    engine = cascade(
-        conversation,
-        policy,
+    _check(conversation, policy, summarise, review)
+    task = Task(
         when=when,
         focus=focus,
         pins=pins,
@@ -111,52 +129,46 @@ def compact(
         store=store,
         issued=issued,
         previous=previous,
+        digests=digests,
         rungs=rungs,
+        reviewed=review is not None,
         run=run,
     )
+    return drive(cascade(conversation, policy, task), summarise or Extractive(counter=policy.counter), review)
+
+
+def drive(engine: Generator[Event, Answer, _Made], summarise: Summarise, review: ReviewHook | None = None) -> _Made:
+    """
+    Answer what *engine* asks until it ends.
+
+    Args:
+        engine: `cascade`, `compaction` or `digesting`.
+        summarise: answers requests.
+        review: answers reviews.
+
+    Returns:
+        What the engine returns.
+    """
     try:
         event = next(engine)
         while True:
-            event = engine.send(_answered(answer, event.request))
+            event = engine.send(
+                _answered(summarise, event.request) if isinstance(event, AskSummary) else _reviewed(review, event.outcome)
+            )
     except StopIteration as stop:
-        outcome: Outcome = stop.value
-        return outcome
+        made: _Made = stop.value
+        return made
 
 
-def _check_arguments(
-    conversation: Any,
-    policy: Any,
-    summarise: Any,
-    when: Any,
-    pins: Any,
-    reminders: Any,
-    issued: Any,
-    rungs: Any,
-    texts: tuple[Any, Any, Any],
-) -> None:
-    """Whether the arguments are what they are declared to be; what they name is looked for where it is used."""
+def _check(conversation: Any, policy: Any, summarise: Any, review: Any) -> None:
+    """Whether these arguments are what they are declared to be; `Task` looks at the others."""
     if not isinstance(conversation, Conversation):
         raise PolicyError("conversation", f"a Conversation, as `parse` gives it, not {type(conversation).__name__}")
     if not isinstance(policy, Policy):
         raise PolicyError("policy", f"a Policy, not {type(policy).__name__}")
-    if summarise is not None and not callable(summarise):
-        raise PolicyError("summarise", f"something that can be called, not {type(summarise).__name__}")
-    if when not in ("auto", "now"):
-        raise PolicyError("when", f"'auto' or 'now', not {when!r:.80}")
-    for name, value in (("pins", pins), ("reminders", reminders), ("rungs", () if rungs is None else rungs)):
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
-            raise PolicyError(name, f"a sequence, not {type(value).__name__}")
-    for pin in pins:
-        if not all(type(one) is int for one in (pin if isinstance(pin, tuple) and len(pin) == 2 else (pin,))):
-            raise PolicyError("pins", f"an index, or (index, block), not {pin!r:.80}")
-    for reminder in reminders:
-        if not isinstance(reminder, str) and not callable(reminder):
-            raise PolicyError("reminders", f"a text, or what returns one, not {type(reminder).__name__}")
-    if issued is not None and not isinstance(issued, Mapping):
-        raise PolicyError("issued", f"references with their sizes, not {type(issued).__name__}")
-    for name, text in zip(("focus", "previous", "run"), texts, strict=True):
-        if text is not None and not isinstance(text, str):
-            raise PolicyError(name, f"a text, not {type(text).__name__}")
+    for name, function in (("summarise", summarise), ("review", review)):
+        if function is not None and not callable(function):
+            raise PolicyError(name, f"something that can be called, not {type(function).__name__}")
 
 
 def _answered(answer: Summarise, request: SummaryRequest) -> Reply:
@@ -169,6 +181,24 @@ def _answered(answer: Summarise, request: SummaryRequest) -> Reply:
             reply.close()
         raise TypeError("summarise returned an awaitable: await acompact(...) instead")
     return _known(reply)
+
+
+def _reviewed(review: ReviewHook | None, outcome: Compacted) -> Review:
+    """What the review says; one that raises lets nothing pass."""
+    try:
+        said = None if review is None else review(outcome)
+    except Exception as error:  # noqa: BLE001 - whatever it raises is a veto
+        return Vetoed(f"the review raised {type(error).__name__}: {error}")
+    return _review(said)
+
+
+def _review(said: object) -> Review:
+    """A review as the engine knows it; ``True`` lets pass, ``False`` does not."""
+    if said is None or said is True:
+        return None
+    if isinstance(said, str | Vetoed):
+        return said
+    return Vetoed() if said is False else Vetoed(f"the review returned {type(said).__name__}")
 
 
 def _known(reply: Reply) -> Reply:
@@ -191,21 +221,21 @@ async def acompact(
     policy: Policy,
     *,
     summarise: AsyncSummarise,
-    when: Literal["auto", "now"] = "auto",
+    when: When = "auto",
     focus: str | None = None,
     pins: Sequence[Pin] = (),
     reminders: Sequence[Reminder] = (),
     store: Store | None = None,
     issued: Issued | None = None,
     previous: str | None = None,
+    digests: Mapping[str, str] = _NOTHING,
     rungs: Sequence[Rung] | None = None,
+    review: AsyncReviewHook | ReviewHook | None = None,
     run: str = "",
 ) -> Outcome:
     """`compact` for a summariser that is awaited; see there."""
-    _check_arguments(conversation, policy, summarise, when, pins, reminders, issued, rungs, (focus, previous, run))
-    engine = cascade(
-        conversation,
-        policy,
+    _check(conversation, policy, summarise, review)
+    task = Task(
         when=when,
         focus=focus,
         pins=pins,
@@ -213,18 +243,34 @@ async def acompact(
         store=store,
         issued=issued,
         previous=previous,
+        digests=digests,
         rungs=rungs,
+        reviewed=review is not None,
         run=run,
     )
+    return await adrive(cascade(conversation, policy, task), summarise, review)
+
+
+async def adrive(
+    engine: Generator[Event, Answer, _Made], summarise: AsyncSummarise, review: AsyncReviewHook | ReviewHook | None = None
+) -> _Made:
+    """`drive` for functions that are awaited; a review may be either."""
     try:
         event = next(engine)
         while True:
-            reply: Reply
-            try:
-                reply = _known(await summarise(event.request))
-            except Exception as error:  # noqa: BLE001 - law L6: whatever it raises is a failed reply
-                reply = _failed(error)
-            event = engine.send(reply)
+            answer: Answer
+            if isinstance(event, AskSummary):
+                try:
+                    answer = _known(await summarise(event.request))
+                except Exception as error:  # noqa: BLE001 - law L6: whatever it raises is a failed reply
+                    answer = _failed(error)
+            else:
+                try:
+                    said: Any = None if review is None else review(event.outcome)
+                    answer = _review(await said if inspect.isawaitable(said) else said)
+                except Exception as error:  # noqa: BLE001 - whatever it raises is a veto
+                    answer = Vetoed(f"the review raised {type(error).__name__}: {error}")
+            event = engine.send(answer)
     except StopIteration as stop:
-        outcome: Outcome = stop.value
-        return outcome
+        made: _Made = stop.value
+        return made

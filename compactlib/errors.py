@@ -17,7 +17,19 @@ from __future__ import annotations
 import enum
 from typing import ClassVar, Final
 
-__all__ = ["Blame", "CompactlibError", "LogError", "PolicyError", "StoreError", "WireError", "CODES"]
+__all__ = [
+    "Blame",
+    "CompactlibError",
+    "LogError",
+    "MediaRefusedError",
+    "OverloadedError",
+    "PolicyError",
+    "PromptTooLongError",
+    "StoreError",
+    "SummariserError",
+    "WireError",
+    "CODES",
+]
 
 
 class Blame(enum.Enum):
@@ -115,5 +127,79 @@ class LogError(CompactlibError, ValueError):
         self.line: Final = line
 
 
-CODES: Final = {error.code: error for error in (WireError, PolicyError, StoreError, LogError)}
+class SummariserError(CompactlibError, RuntimeError):
+    """
+    A summariser did not give a summary.
+
+    Like its subclasses it is raised by a summariser, to whoever asked it:
+    `compactlib.compact` catches it, and the conversation stays as it was (law L6).
+    """
+
+    blame = Blame.PEER
+    code = "summariser"
+
+
+class PromptTooLongError(SummariserError):
+    """
+    A model refused a request because it is too long: a shorter one may do.
+
+    A summariser that raises this, and not just any error, is asked again with less.
+
+    Attributes:
+        limit_tokens: how much the model takes, if it said so.
+    """
+
+    code = "prompt-too-long"
+
+    def __init__(
+        self, message: str, *, limit_tokens: int | None = None, rule: str | None = None, hint: str | None = "show it less"
+    ) -> None:
+        super().__init__(message, rule=rule, hint=hint)
+        self.limit_tokens: Final = limit_tokens
+
+
+class MediaRefusedError(SummariserError):
+    """A model refused an image or another medium in a request: the text without it may do."""
+
+    code = "media"
+
+    def __init__(self, message: str, *, rule: str | None = None, hint: str | None = "show it no media") -> None:
+        super().__init__(message, rule=rule, hint=hint)
+
+
+class OverloadedError(SummariserError):
+    """
+    A provider has no capacity just now: the same request may do later (law L14).
+
+    Attributes:
+        retry_after_seconds: when, if it said so.
+    """
+
+    code = "overloaded"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_seconds: float | None = None,
+        rule: str | None = None,
+        hint: str | None = "try again later",
+    ) -> None:
+        super().__init__(message, rule=rule, hint=hint)
+        self.retry_after_seconds: Final = retry_after_seconds
+
+
+CODES: Final = {
+    error.code: error
+    for error in (
+        WireError,
+        PolicyError,
+        StoreError,
+        LogError,
+        SummariserError,
+        PromptTooLongError,
+        MediaRefusedError,
+        OverloadedError,
+    )
+}
 """Every kind of error by its stable code."""

@@ -4,7 +4,8 @@ What a caller decides about single rungs of the ladder, as data.
 What this is
     `Limit` and `Admission`, how large a tool's output may enter a
     conversation, and `Clearing`, which old outputs leave it.  `Policy` holds
-    one of each; the names are those that providers use for their own.
+    one of each; the names are those that providers use for their own.  And
+    `RUNGS`, the names of the rungs.
 
 Rules it obeys
     * Every value that is accepted has an effect; every other value is a
@@ -17,14 +18,20 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, TypeAlias
 
 from attrs import field, frozen
 
+from .arguments import need, need_one_of, need_whole, shown
 from .errors import PolicyError
 
-__all__ = ["REPORT_TOKENS", "Admission", "Clearing", "Limit"]
+__all__ = ["REPORT_TOKENS", "RUNGS", "Admission", "Clearing", "Limit", "Rung"]
+
+Rung: TypeAlias = Literal["clear", "collapse", "summarise", "snip"]
+
+RUNGS: Final[tuple[Rung, ...]] = ("clear", "collapse", "summarise", "snip")
+"""The rungs of the ladder, in their order."""
 
 REPORT_TOKENS: Final = 2_000
 """How long the report of a sub-agent may be unless the caller says otherwise."""
@@ -35,15 +42,19 @@ _REPORTERS: Final = ("Agent", "Task", "agent", "delegate", "delegate_task", "dis
 def _whole(least: int) -> Callable[[Any, Any, Any], None]:
     def check(options: Any, attribute: Any, value: Any) -> None:
         del options
-        if value is not None and (value.__class__ is not int or value < least):
-            raise PolicyError(attribute.name, f"a whole number from {least} on, not {value!r}")
+        if value is not None or attribute.default is not None:
+            need_whole(attribute.name, value, least=least)
 
     return check
 
 
 def _names(value: Any) -> Any:
     """A set of names; what is none is left to the validator."""
-    return frozenset(value) if isinstance(value, list | tuple | set) else value
+    return frozenset(value) if isinstance(value, list | tuple | set) and _all_text(value) else value
+
+
+def _all_text(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _in_order(value: Any) -> str:
@@ -55,8 +66,8 @@ def _are_names(options: Any, attribute: Any, value: Any) -> None:
     del options
     if value.__class__ is bool and attribute.name == "clear_tool_inputs":
         return
-    if not (isinstance(value, frozenset) and all(isinstance(name, str) for name in value)):
-        raise PolicyError(attribute.name, f"names of tools, not {value!r}")
+    if not (isinstance(value, frozenset) and _all_text(value)):
+        raise PolicyError(attribute.name, f"names of tools, not {shown(value)}")
 
 
 @frozen(kw_only=True)
@@ -78,15 +89,19 @@ class Limit:
     keep: Literal["both", "head", "tail"] = "both"
 
     def __attrs_post_init__(self) -> None:
-        if self.keep not in ("both", "head", "tail"):
-            raise PolicyError("keep", f"one of 'both', 'head' and 'tail', not {self.keep!r}")
+        need_one_of("keep", self.keep, ("both", "head", "tail"))
+
+
+def _is_limit(options: Any, attribute: Any, value: Any) -> None:
+    del options
+    need(attribute.name, value, Limit, "a Limit")
 
 
 def _are_limits(options: Any, attribute: Any, value: Any) -> None:
     del options
-    wanted = [value] if attribute.name == "limit" else list(value.values()) if isinstance(value, Mapping) else [None]
-    if not all(isinstance(limit, Limit) for limit in wanted):
-        raise PolicyError(attribute.name, f"of class Limit, not {value!r}")
+    need(attribute.name, value, Mapping, "a Limit for each name of a tool")
+    if not _all_text(value) or not all(isinstance(limit, Limit) for limit in value.values()):
+        raise PolicyError(attribute.name, "a Limit for each name of a tool, and one is none")
 
 
 @frozen(kw_only=True)
@@ -107,7 +122,7 @@ class Admission:
         PolicyError: on construction, for a value that is impossible.
     """
 
-    limit: Limit = field(default=Limit(), validator=_are_limits)
+    limit: Limit = field(default=Limit(), validator=_is_limit)
     tools: Mapping[str, Limit] = field(factory=dict, validator=_are_limits)
     report_tools: frozenset[str] = field(default=_REPORTERS, converter=_names, validator=_are_names, repr=_in_order)
     report_tokens: int = field(default=REPORT_TOKENS, validator=_whole(1))
@@ -117,11 +132,15 @@ class Admission:
         """
         The limit of one tool.
 
+        Raises:
+            PolicyError: *tool* is no text.
+
         >>> Admission(tools={"read": Limit(limit_lines=200)}).limit_of("read").limit_lines
         200
         >>> Admission().limit_of("Task").limit_tokens
         2000
         """
+        need("tool", tool, str, "the name of a tool")
         known = self.tools.get(tool)
         if known is not None:
             return known

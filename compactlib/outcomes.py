@@ -2,8 +2,8 @@
 What a compaction asks for and what it comes to.
 
 What this is
-    The values that leave the engine: the one question it asks
-    (`AskSummary`), the answer that is no summary (`SummaryFailed`), and the
+    The values that leave the engine: what it asks (`AskSummary`, `AskReview`),
+    the answers that are no summary (`SummaryFailed`, `Vetoed`), and the
     three outcomes (`Compacted`, `Unchanged`, `Refused`).
 
 Rules it obeys
@@ -28,7 +28,20 @@ from attrs import field, frozen
 from .model import Conversation, Json
 from .summaries.rendering import SummaryRequest
 
-__all__ = ["REASONS", "AskSummary", "Compacted", "Dropped", "Outcome", "Part", "Refused", "SummaryFailed", "Unchanged"]
+__all__ = [
+    "REASONS",
+    "AskReview",
+    "AskSummary",
+    "Compacted",
+    "Dropped",
+    "Outcome",
+    "Part",
+    "Refused",
+    "Review",
+    "SummaryFailed",
+    "Unchanged",
+    "Vetoed",
+]
 
 REASONS: Final[Mapping[str, tuple[str, ...]]] = {
     "compacted": ("target-met", "above-target"),
@@ -41,6 +54,7 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "internal-invalid",
         "store-failed",
         "summary-failed",
+        "vetoed",
         "callback",
     ),
 }
@@ -74,13 +88,41 @@ class SummaryFailed:
 
 
 @frozen
+class AskReview:
+    """
+    The engine shows what it is about to return; answer with a `Review`.
+
+    Attributes:
+        outcome: what would be returned.
+    """
+
+    outcome: Compacted
+
+
+@frozen
+class Vetoed:
+    """
+    A review that does not let a summary pass.
+
+    Attributes:
+        why: in words.
+    """
+
+    why: str = ""
+
+
+Review: TypeAlias = "str | Vetoed | None"
+"""What comes of a review: the body of another summary, a veto, or ``None``: it may pass."""
+
+
+@frozen
 class Dropped:
     """
     What went: whole messages, or what a tool said in one.
 
     Attributes:
         start, stop: half-open range of the input's messages, as the wire numbers them.
-        rung: which rung of the ladder took them: ``clear`` or ``summarise``.
+        rung: which rung of the ladder took them.
         tokens: what they had cost, or by how much a message became smaller.
         ref: by which reference they can be fetched, if a store holds them.
     """

@@ -20,13 +20,15 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Final
 
+from attrs import frozen
+
 from .budget import Policy
 from .model import Block, Media, Message, Origin, Result, Text
-from .summaries.head import quote, write_earlier
+from .summaries.head import Earlier, quote, write_earlier
 from .tokens import Memo, block_tokens
 from .turns import Division, Kind, origins
 
-__all__ = ["person_words", "quoted", "said_before", "says", "tokens_owed"]
+__all__ = ["Said", "all_words", "person_words", "quoted", "said_before", "says", "tokens_owed"]
 
 _PERSONS: Final = (Origin.HUMAN, Origin.UNKNOWN)
 """Origins whose words are kept like a person's."""
@@ -42,12 +44,30 @@ def quoted(
     policy: Policy,
     allowance: int,
     memo: Memo,
-) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+) -> tuple[Block, ...]:
     """
-    What persons wrote before the cut: the part that is quoted in the head, and all of it for comparison.
+    What persons wrote before the cut, as far as it is quoted in the head.
 
     The kept *prompt* and *pinned* blocks stay verbatim anyway and are not quoted.
     """
+    said = said_before(division, messages, cut, prompt, pinned)
+    media = tuple(block for one in said for block in one.media)
+    kept: list[str] = []
+    fits = policy.retain_prompts
+    allowance -= tokens_owed(said, memo)
+    for text, must in reversed([*((text, False) for text in quoted), *((one.text, one.is_owed) for one in said if one.text)]):
+        cost = memo.counter(quote(Earlier(text)))
+        fits = fits and (must or cost <= allowance)
+        if must or fits:
+            kept.append(text)
+            allowance -= 0 if must else cost
+    return (*((Text(write_earlier([Earlier(text) for text in kept[::-1]])),) if kept else ()), *media)
+
+
+def all_words(
+    division: Division, messages: tuple[Message, ...], cut: int, prompt: int | None, quoted: tuple[str, ...]
+) -> tuple[str, ...]:
+    """What persons wrote up to the *cut*, its own prompt included, and what was *quoted* of them before; for comparison."""
     everything = list(quoted)
     for at in range(cut):
         if _speaks(division, messages, at):
@@ -59,19 +79,7 @@ def quoted(
             )
     if prompt is None and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
         everything += _person_texts(messages[cut], Kind.PROMPT)
-    said = said_before(division, messages, cut, prompt, pinned)
-    media = tuple(block for _, _, held in said for block in held)
-    kept: list[str] = []
-    fits = policy.retain_prompts
-    allowance -= tokens_owed(said, memo)
-    for text, must in reversed([*((text, False) for text in quoted), *((text, must) for text, must, _ in said if text)]):
-        cost = memo.counter(quote(text))
-        fits = fits and (must or cost <= allowance)
-        if must or fits:
-            kept.append(text)
-            allowance -= 0 if must else cost
-    blocks: tuple[Block, ...] = (Text(write_earlier(kept[::-1])),) if kept else ()
-    return blocks + media, tuple(everything)
+    return tuple(everything)
 
 
 def _speaks(division: Division, messages: tuple[Message, ...], at: int) -> bool:
@@ -82,11 +90,29 @@ def _speaks(division: Division, messages: tuple[Message, ...], at: int) -> bool:
     return kind in (Kind.PROMPT, Kind.PROMPT_TEXT, Kind.OTHER) or at == division.last_person
 
 
+@frozen
+class Said:
+    """
+    What a person said before a cut, and stands nowhere else.
+
+    Attributes:
+        at: the message.
+        text: the words.
+        is_owed: whether they must be quoted, whatever the room.
+        media: what must stay beside them.
+    """
+
+    at: int
+    text: str
+    is_owed: bool
+    media: tuple[Block, ...]
+
+
 def said_before(
-    division: Division, messages: tuple[Message, ...], cut: int, prompt: int | None, pinned: set[tuple[int, int]]
-) -> list[tuple[str, bool, tuple[Block, ...]]]:
-    """What persons said before the cut and stands nowhere else: the words, whether they must be quoted, media that must stay."""
-    said: list[tuple[str, bool, tuple[Block, ...]]] = []
+    division: Division, messages: tuple[Message, ...], cut: int, prompt: int | None, pinned: Set[tuple[int, int]]
+) -> list[Said]:
+    """What persons said before the *cut* and stands nowhere else."""
+    said: list[Said] = []
     for at in range(cut):
         if at == prompt or not _speaks(division, messages, at):
             continue
@@ -97,7 +123,7 @@ def said_before(
         text = person_words(messages[at], kind, verbatim=last, only=free)
         keeps_media = last and kind is not Kind.PREAMBLE
         media = tuple(blocks[place] for place in sorted(free) if isinstance(blocks[place], Media)) if keeps_media else ()
-        said.append((text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT), media))
+        said.append(Said(at, text, last or kind in (Kind.PROMPT_TEXT, Kind.RESULT), media))
     return said
 
 
@@ -106,11 +132,11 @@ def says(message: Message) -> bool:
     return any(not isinstance(block, Text) or block.text.strip() for block in message.blocks)
 
 
-def tokens_owed(said: list[tuple[str, bool, tuple[Block, ...]]], memo: Memo) -> int:
+def tokens_owed(said: list[Said], memo: Memo) -> int:
     """What has to be quoted of what was `said_before`, whatever the room."""
-    texts = [quote(text) for text, is_owed, _ in said if is_owed and text]
+    texts = [quote(Earlier(one.text)) for one in said if one.is_owed and one.text]
     tokens = memo.counter(write_earlier(())) + sum(map(memo.counter, texts)) if texts else 0
-    return tokens + sum(block_tokens(block, memo.counter) for _, _, media in said for block in media)
+    return tokens + sum(block_tokens(block, memo.counter) for one in said for block in one.media)
 
 
 def person_words(message: Message, kind: Kind, *, verbatim: bool, only: Set[int] | None = None) -> str:

@@ -21,33 +21,29 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Final, TypeAlias
+from typing import Final
 
 from attrs import evolve, field, frozen
 
 from .budget import SMALLEST_SUMMARY_TOKENS, Policy, Sizes, sizes
+from .collapsing import collapse_at, entries
 from .cuts import Choice, Cuts, choose, find_cuts, tail_tokens
 from .errors import PolicyError
-from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Result, Text
+from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Result, Text, wire
 from .outcomes import Part
-from .persons import quoted, said_before, says, tokens_owed
+from .persons import all_words, quoted, said_before, says, tokens_owed
 from .protocol.profiles import Profile, profile_named
 from .summaries.changed import LIMIT_CHARS, changed_files, read_changed, write_changed
-from .summaries.head import read_earlier, read_summary, user_message
+from .summaries.head import DIGEST_NOTE, Earlier, Layout, read_earlier, read_summary, user_message
 from .summaries.transcript import argument_text
+from .tasks import Pin, Reminder, Rung, Task
 from .tokens import Memo
 from .turns import Division, Kind, divide, origins
 from .visible import is_compaction
 
-__all__ = ["CannotPlanError", "Pin", "Plan", "Reminder", "bound_of", "overhead_tokens", "plan", "profile_of"]
-
-Pin: TypeAlias = "int | tuple[int, int]"
-"""A message of the input by its index on the wire, or one block of it as (message, block)."""
-
-Reminder: TypeAlias = "str | Callable[[], str]"
-"""A text from live state, or what returns it."""
+__all__ = ["CannotPlanError", "Plan", "bound_of", "overhead_tokens", "plan", "profile_of"]
 
 _ROUNDS: Final = 16
 """How often a cut is chosen at most, each time with room for what the cut before would leave in the head."""
@@ -75,6 +71,20 @@ class Plan:
     replaced: tuple[Message, ...] = field(repr=False)
     persons: tuple[str, ...] = field(repr=False)
     irreducible: tuple[Part, ...]
+
+    @property
+    def layout(self) -> Layout:
+        """What stands around the summary."""
+        pins = [block for message in self.pins for block in message.blocks]
+        reminders = [block for message in self.reminders for block in message.blocks]
+        joined = [*pins, *self.earlier, *reminders] if self.profile.fuse == "text" else []
+        return Layout(
+            pins=len(pins),
+            earlier=len(self.earlier),
+            reminders=len(reminders),
+            under_way=bool(self.prompt),
+            joined_chars=tuple(len(block.text) if isinstance(block, Text) else 0 for block in joined),
+        )
 
 
 class CannotPlanError(Exception):
@@ -115,24 +125,24 @@ def overhead_tokens(conversation: Conversation, memo: Memo) -> int:
 def plan(
     conversation: Conversation,
     policy: Policy,
+    task: Task,
     memo: Memo,
     before_tokens: int,
     *,
     least_gain: int,
-    pins: Sequence[Pin] = (),
-    reminders: Sequence[Reminder] = (),
-    previous: str | None = None,
+    rung: Rung = "summarise",
 ) -> Plan:
     """
     Decide everything that can be decided without a model.
 
     Args:
         conversation: what is to be compacted.
-        policy: what the caller decided.
+        policy: what the caller decided for all conversations.
+        task: what is wanted of this compaction.
         memo: counts tokens, each message once.
         before_tokens: size of the whole request.
         least_gain: what has to be saved, in tokens.
-        pins, reminders, previous: see `compactlib.compact`.
+        rung: who writes the summary: a summariser, the digests (``collapse``), or nobody (``snip``).
 
     Raises:
         CannotPlanError: there is nothing that could help.
@@ -148,10 +158,10 @@ def plan(
     cuts = find_cuts(conversation, division)
     weights = memo.sizes(messages)
 
-    pinned = _pinned(conversation, division, pins)
+    pinned = _pinned(conversation, division, task.pins)
     overhead = overhead_tokens(conversation, memo)
     rough = sizes(policy, overhead_tokens=overhead)
-    texts = [*_changed_files(messages, division, policy, rough), *_texts(reminders)]
+    texts = [*_changed_files(messages, division, policy, rough), *_texts(task.reminders)]
     reminded = tuple(user_message((Text(text),), Origin.REMINDER, profile) for text in texts)
     if not rough.overhead_fits:
         raise CannotPlanError(
@@ -167,7 +177,23 @@ def plan(
     needed = pinned_tokens + memo.messages((*preamble, *reminded))
     places = {(at, place) for at, place, _ in pinned}
     standing = _standing(kinds, weights, opaque)
-    known, choice, owed = _choice(division, cuts, weights, messages, policy, overhead, needed, places, standing, memo)
+    known, choice, owed = _choice(division, cuts, weights, messages, policy, overhead, needed, places, standing, memo, rung)
+    collapse = None
+    if rung == "collapse":
+        collapse = collapse_at(
+            messages,
+            division,
+            cuts,
+            weights,
+            task.digests,
+            latest=choice.position,
+            target_tokens=known.target,
+            head_tokens=overhead + needed + standing[choice.position] + memo.messages(messages[: division.head_stop]),
+            memo=memo,
+        )
+        if collapse is None:
+            raise CannotPlanError("no-legal-cut", "no old turn has a digest, or none ends where a cut is legal")
+        choice, owed = collapse.choice, 0
 
     if pinned_tokens > known.room // 2:
         names = tuple(sorted({conversation.wire_index(at) for at, _, _ in pinned}))
@@ -189,19 +215,25 @@ def plan(
     if smallest >= before_tokens - least_gain:
         why = f"the smallest result there could be has {smallest} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
-    found = _previous(messages, division, cut, previous)
+    previous, before = _previous(messages, division, cut, task.previous)
     pinned_at = _wholly_pinned(messages, places)
     replaced = _replaced(messages, division, cut, {choice.prompt, *pinned_at}, preamble, opaque)
     if not replaced:
-        if found[0]:
+        if previous:
             raise CannotPlanError("nothing-new", "only the previous summary would be summarised")
         raise CannotPlanError("irreducible", "everything before the cut stays anyway", irreducible)
     head = memo.overhead(conversation) + head_tokens + choice.tail_tokens + SMALLEST_SUMMARY_TOKENS
     if head >= before_tokens - least_gain:
         why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
-    allowance = max(known.extras - needed - standing[cut], owed)
-    earlier, persons = quoted(division, messages, cut, choice.prompt, places, found[1], policy, allowance, memo)
+    prompts = tuple(one.text for one in before if one.kind == "prompt")
+    persons = all_words(division, messages, cut, choice.prompt, prompts)
+    if collapse is not None:
+        earlier = entries(division, messages, collapse, before, places)
+    else:
+        replaced = (*_digested(before), *replaced)
+        allowance = max(known.extras - needed - standing[cut], owed)
+        earlier = quoted(division, messages, cut, choice.prompt, places, prompts, policy, allowance, memo)
     if division.turns and division.turns[0].start in pinned_at:
         persons = ("", *persons)  # the first prompt stands in the head anyway: it needs no quotation
     return Plan(
@@ -216,7 +248,7 @@ def plan(
         reminders=reminded,
         prompt=prompt,
         earlier=earlier,
-        previous=found[0],
+        previous=previous,
         replaced=replaced,
         persons=persons,
         irreducible=irreducible,
@@ -245,6 +277,7 @@ def _choice(
     pinned: set[tuple[int, int]],
     standing: list[int],
     memo: Memo,
+    rung: Rung,
 ) -> tuple[Sizes, Choice, int]:
     """
     The sizes, the cut, and the tokens of what has to be quoted after it.
@@ -257,6 +290,8 @@ def _choice(
     room = rounds = 0
     while True:
         known = _with_wishes(sizes(policy, overhead_tokens=overhead, needed_tokens=needed + room), policy, division, weights)
+        if rung == "snip":  # what goes is lost to the model, so no more goes than has to
+            known = evolve(known, tail=known.tail_room)
         choice = choose(division, cuts, weights, limit_tokens=max(known.tail, 0), step_cuts=policy.step_cuts)
         if choice is None:
             raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())
@@ -462,10 +497,12 @@ def _irreducible(
     return tuple(part for part in parts if part.tokens)
 
 
-def _previous(messages: tuple[Message, ...], division: Division, cut: int, given: str | None) -> tuple[str, tuple[str, ...]]:
-    """The body of the summary that is replaced, and the earlier prompts it had quoted (law L20)."""
+def _previous(
+    messages: tuple[Message, ...], division: Division, cut: int, given: str | None
+) -> tuple[str, tuple[Earlier, ...]]:
+    """The body of the summary that is replaced, and the prompts and digests that stood behind it (law L20)."""
     body = given or ""
-    prompts: tuple[str, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
     for at in range(min(cut, division.head_stop)):
         if division.kinds[at] is not Kind.SUMMARY:
             continue
@@ -473,14 +510,14 @@ def _previous(messages: tuple[Message, ...], division: Division, cut: int, given
         head = read_summary(texts[0]) if texts else None
         if head is not None:
             body = given or head.body
-            prompts = tuple(prompt for text in texts[1:] for prompt in read_earlier(text))
+            earlier = tuple(entry for text in texts[1:] for entry in read_earlier(text))
             break
     if not body:
         for message in messages[:cut]:
             for block in message.blocks:
                 if isinstance(block, Opaque) and block.kind == "compaction" and isinstance(block.value.get("content"), str):
                     body = block.value["content"]
-    return body, prompts
+    return body, earlier
 
 
 def _replaced(
@@ -512,3 +549,19 @@ def _replaced(
             content = message.content if isinstance(message.content, str) else tuple(block for block, _ in kept)
             replaced.append(evolve(message, content=content, origin=tuple(origin for _, origin in kept)))
     return tuple(replaced)
+
+
+def _digested(before: Sequence[Earlier]) -> tuple[Message, ...]:
+    """Turns that were collapsed before, to be shown in the place of their messages: each digest behind its prompt."""
+    made: list[Message] = []
+    prompt: Earlier | None = None
+    for entry in before:
+        if entry.kind == "digest":
+            said = [(Text(f"{DIGEST_NOTE}{entry.text}"), Origin.HARNESS)]
+            if prompt is not None:
+                said.insert(0, (Text(prompt.text), Origin.HUMAN))
+            made.append(Message("user", tuple(text for text, _ in said), wire("user"), tuple(origin for _, origin in said)))
+            prompt = None
+        else:
+            prompt = entry
+    return tuple(made)

@@ -29,16 +29,17 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
 
+from .arguments import need, need_path, need_whole, shown
 from .errors import PolicyError, StoreError
 from .markers import REFERENCE, Issued
 from .model import Json
-from .store import Store, alias_of, fetch, keep
+from .store import Store, alias_of, fetch, keep, need_store
 from .stubs import write_pointer
 from .text import count_newlines, floor
 
@@ -110,7 +111,7 @@ def recall(
 
     Raises:
         StoreError: the store failed, or lost what it was given.
-        PolicyError: *page_chars* is no number that makes sense.
+        PolicyError: *store* or *issued* is none, or *page_chars* is no number that makes sense.
 
     >>> from compactlib.store import MemoryStore, reference_of
     >>> store = MemoryStore()
@@ -122,8 +123,9 @@ def recall(
     >>> recall(ref, store, issued={}).text
     '[no such reference was issued in this conversation]'
     """
-    if page_chars.__class__ is not int or page_chars < 200:
-        raise PolicyError("page_chars", f"a whole number from 200 on, not {page_chars!r}")
+    need_store(store)
+    need("issued", issued, Mapping, "references with their sizes")
+    need_whole("page_chars", page_chars, least=200)
     found = re.search(REFERENCE, ref) if isinstance(ref, str) else None
     key = "" if found is None else found[0]
     if key not in issued:
@@ -221,11 +223,15 @@ def stash(name: str, text: str, store: Store) -> Stashed:
 
     Raises:
         StoreError: it could not be stored.
+        PolicyError: *name* or *text* is no text, or *store* is none.
 
     >>> from compactlib.store import MemoryStore
     >>> stash("order 4471", "pay by 30 November", MemoryStore()).text[:60]
     '[stored v1: "order 4471"; 18 chars, 0 lines; absence here is'
     """
+    need("name", name, str, "a text")
+    need("text", text, str, "a text")
+    need_store(store)
     return _stored(name, text, store)
 
 
@@ -251,16 +257,21 @@ def reference(
 
     Raises:
         StoreError: it could not be stored, or the file not be read.
-        PolicyError: the path is not below a root, is no ordinary file, or is too large.
+        PolicyError: the path is not below a root, is no ordinary file, or is too large; or an argument is not what it is
+            declared to be.  One text in place of several is none: as roots, each of its letters would be one.
 
     >>> from compactlib.store import MemoryStore
     >>> made = reference({"order": {"id": 4471, "items": [1, 2]}}, MemoryStore(), name="order", fields=["order.id"])
     >>> made.text.split("\\n")[1]
     'order.id = 4471'
     """
+    need_store(store)
+    need("name", name, str, "a text")
+    lines, fields, roots = _each_pair(lines), _each_text("fields", fields), _each_path(roots)
     value: Json = None
     if isinstance(source, str | os.PathLike):
-        text = _read(Path(source), [Path(root) for root in roots])
+        need_path("source", source)
+        text = _read(Path(source), roots)
         name = name or Path(source).name
         if fields:
             try:
@@ -282,6 +293,35 @@ def reference(
     ]
     shown += [f"{path} = {_field(value, path)}" for path in fields]
     return Stashed("\n".join([made.text, *shown]), made.ref, made.issued)
+
+
+def _several(name: str, values: Iterable[Any], wanted: str) -> tuple[Any, ...]:
+    """The values of an argument that has several."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise PolicyError(name, f"{wanted}, not {shown(values)}")
+    return tuple(values)
+
+
+def _each_pair(lines: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    pairs = _several("lines", lines, "pairs of lines")
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or [type(one) for one in pair] != [int, int]:
+            raise PolicyError("lines", f"pairs of lines, (first, last), not {shown(pair)}")
+    return pairs
+
+
+def _each_text(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    texts = _several(name, values, "texts")
+    for text in texts:
+        need(name, text, str, "texts")
+    return texts
+
+
+def _each_path(roots: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
+    paths = _several("roots", roots, "directories, in a list")
+    for path in paths:
+        need_path("roots", path)
+    return tuple(map(Path, paths))
 
 
 def _stored(name: str, text: str, store: Store) -> Stashed:

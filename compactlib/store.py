@@ -45,9 +45,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 
+from .arguments import need, need_path, need_whole, shown
 from .errors import PolicyError, StoreError
 
-__all__ = ["DirectoryStore", "MemoryStore", "Store", "alias_of", "fetch", "keep", "reference_of"]
+__all__ = ["DirectoryStore", "MemoryStore", "Store", "alias_of", "fetch", "keep", "need_store", "reference_of"]
 
 _REFERENCE: Final = re.compile("[0-9a-f]{64}")
 _NAME_CHARS: Final = 80
@@ -67,6 +68,17 @@ class Store(Protocol):
 
     def get(self, reference: str) -> bytes:
         """The bytes that *reference* stands for."""
+
+
+def need_store(store: object) -> None:
+    """
+    Refuse what has no ``put`` and no ``get``.
+
+    Raises:
+        PolicyError: it has not; the field is ``store``.
+    """
+    if not (callable(getattr(store, "put", None)) and callable(getattr(store, "get", None))):
+        raise PolicyError("store", f"something with put and get, not {shown(store)}")
 
 
 def reference_of(data: bytes) -> str:
@@ -98,7 +110,7 @@ def keep(store: Store, data: bytes, *, name: str = "") -> str:
     except Exception as error:  # an adapter's own errors are many, and all mean that nothing was stored
         raise StoreError(f"the store could not keep {len(data)} bytes: {type(error).__name__}", rule="L10") from error
     if given != expected:
-        raise StoreError(f"the store returned {given!r:.80} for bytes whose digest is {expected}", rule="L10")
+        raise StoreError(f"the store returned {shown(given)} for bytes whose digest is {expected}", rule="L10")
     return expected
 
 
@@ -109,7 +121,9 @@ def fetch(store: Store, reference: str) -> bytes:
     Raises:
         StoreError: *reference* is none, nothing is stored under it, the store
             failed, or what it gave back is damaged.
+        PolicyError: *store* is none.
     """
+    need_store(store)
     _check(reference)
     try:
         data = bytes(store.get(reference))
@@ -142,12 +156,19 @@ def alias_of(store: Store, reference: str, name: str) -> str:
 
 def _check(reference: object) -> None:
     if not isinstance(reference, str) or _REFERENCE.fullmatch(reference) is None:
-        raise StoreError(f"a reference is 64 lower-case hexadecimal digits, not {reference!r:.80}", rule="L25")
+        raise StoreError(f"a reference is 64 lower-case hexadecimal digits, not {shown(reference)}", rule="L25")
 
 
 def _check_quota(quota_bytes: int | None) -> None:
-    if quota_bytes is not None and (quota_bytes.__class__ is not int or quota_bytes < 1):
-        raise PolicyError("quota_bytes", f"a whole number above zero, not {quota_bytes!r}")
+    if quota_bytes is not None:
+        need_whole("quota_bytes", quota_bytes, least=1)
+
+
+def _checked(data: object, name: object) -> bytes:
+    """What is to be kept, as bytes of our own (law L19)."""
+    need("data", data, bytes | bytearray | memoryview, "bytes")
+    need("name", name, str, "a text")
+    return bytes(data)  # type: ignore[call-overload,no-any-return]  # it is of one of these classes, see above
 
 
 def _over_quota(length: int, used: int, quota_bytes: int) -> StoreError:
@@ -176,18 +197,29 @@ class MemoryStore:
         self._used_bytes = 0
 
     def put(self, data: bytes, name: str = "") -> str:
-        """Keep *data*; the name is of no use here."""
-        del name
+        """
+        Keep *data*; the name is of no use here.
+
+        Raises:
+            StoreError: the quota is exceeded.
+            PolicyError: *data* are no bytes, or *name* is no text.
+        """
+        data = _checked(data, name)
         reference = reference_of(data)
         if reference not in self._objects:
             if self._quota_bytes is not None and self._used_bytes + len(data) > self._quota_bytes:
                 raise _over_quota(len(data), self._used_bytes, self._quota_bytes)
-            self._objects[reference] = bytes(data)
+            self._objects[reference] = data
             self._used_bytes += len(data)
         return reference
 
     def get(self, reference: str) -> bytes:
-        """The bytes that *reference* stands for."""
+        """
+        The bytes that *reference* stands for.
+
+        Raises:
+            StoreError: *reference* is none, or nothing is stored under it.
+        """
         _check(reference)
         try:
             return self._objects[reference]
@@ -207,12 +239,13 @@ class DirectoryStore:
         quota_bytes: how much it may hold; without limit if not given.
 
     Raises:
-        PolicyError: the quota is no whole number above zero.
+        PolicyError: the root is no path, or the quota no whole number above zero.
         StoreError: the directory cannot be made.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, quota_bytes: int | None = None) -> None:
         _check_quota(quota_bytes)
+        need_path("root", root)
         self.root: Final = Path(root)
         if "\0" in str(root):
             raise StoreError("the name of a directory holds no zero byte")
@@ -222,7 +255,14 @@ class DirectoryStore:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, data: bytes, name: str = "") -> str:
-        """Keep *data*, and where a *name* is wished for, a copy under it; see `alias`."""
+        """
+        Keep *data*, and where a *name* is wished for, a copy under it; see `alias`.
+
+        Raises:
+            StoreError: it cannot be written, or the quota is exceeded.
+            PolicyError: *data* are no bytes, or *name* is no text.
+        """
+        data = _checked(data, name)
         reference = reference_of(data)
         with _as_store_error(f"keep {reference}"):
             wanted = [("objects", reference[:2], reference[2:])]
@@ -258,12 +298,17 @@ class DirectoryStore:
         A function of both alone, so that a stub says the same in every run
         (law L16).  No reference is ever resolved by it.
 
+        Raises:
+            StoreError: *reference* is none.
+            PolicyError: *name* is no text.
+
         >>> import tempfile
         >>> store = DirectoryStore(tempfile.mkdtemp())
         >>> store.alias("3f" * 32, "../build log.txt").name
         'build-log.3f3f3f3f.txt'
         """
         _check(reference)
+        need("name", name, str, "a text")
         return self.root / "names" / self._alias(reference, name)
 
     @staticmethod
@@ -348,5 +393,5 @@ def _as_store_error(what: str) -> Iterator[None]:
         yield
     except StoreError:
         raise
-    except OSError as error:
-        raise StoreError(f"cannot {what}: {error.strerror or error}", rule="L10") from error
+    except (OSError, ValueError) as error:  # a ValueError is of a name that the file system cannot spell
+        raise StoreError(f"cannot {what}: {getattr(error, 'strerror', None) or error}", rule="L10") from error

@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from attrs import evolve, frozen
 
+from .arguments import LARGEST, need_one_of, shown
 from .errors import PolicyError
 from .jsontext import Values, find_containers, run_to_omit
 from .markers import BRIEF, CLOSING, FULL, NUMBERED_LIMIT_LINES, REFERENCE, Issued, Marker, read_marker, write_marker
@@ -293,8 +294,8 @@ class _Limits:
         self.of = {name: limit for name, limit in given.items() if limit is not None}
         self.counter = counter
         for name, limit in self.of.items():
-            if type(limit) is not int or limit < 0:
-                raise PolicyError(name, f"a limit is an int of at least 0, not {limit!r}", rule="L11")
+            if type(limit) is not int or not 0 <= limit <= LARGEST:
+                raise PolicyError(name, f"a limit is an int of at least 0, not {shown(limit)}", rule="L11")
         if not self.of:
             raise PolicyError("limit_chars", "no limit is given", rule="L11", hint="or limit_lines, or limit_tokens")
 
@@ -330,8 +331,8 @@ class _Limits:
             size = self.counter(text)
         except Exception as error:
             raise PolicyError("counter", f"it raised {type(error).__name__} for a text of {len(text)} characters") from error
-        if type(size) is not int or size < 0:
-            raise PolicyError("counter", f"a counter returns an int of at least 0, not {size!r}")
+        if type(size) is not int or not 0 <= size <= LARGEST:
+            raise PolicyError("counter", f"a counter returns an int of at least 0, not {shown(size)}")
         return size
 
 
@@ -436,21 +437,19 @@ def truncate(
     if not isinstance(text, str):
         raise PolicyError("text", f"a str, not {type(text).__name__}")
     if counter is not None and not callable(counter):
-        raise PolicyError("counter", f"something that can be called, not {counter!r}")
+        raise PolicyError("counter", f"something that can be called, not {shown(counter)}")
     limits = _Limits(limit_chars, limit_lines, limit_tokens, counter)
-    if keep not in ("both", "head", "tail"):
-        raise PolicyError("keep", f"one of 'both', 'head' and 'tail', not {keep!r}")
-    if form not in ("text", "json", "auto"):
-        raise PolicyError("form", f"one of 'text', 'json' and 'auto', not {form!r}")
+    need_one_of("keep", keep, ("both", "head", "tail"))
+    need_one_of("form", form, ("text", "json", "auto"))
     if ref is not None and not _is_reference(ref):
-        raise PolicyError("ref", f"a reference is 64 lower-case hexadecimal digits, not {ref!r}", rule="L25")
+        raise PolicyError("ref", f"a reference is 64 lower-case hexadecimal digits, not {shown(ref)}", rule="L25")
     if signal_lines is None:
         signal_lines = _SIGNAL_DEFAULT_LINES if keep == "both" and len(text) <= _SIGNAL_DEFAULT_CHARS else 0
     if type(signal_lines) is not int or not 0 <= signal_lines <= NUMBERED_LIMIT_LINES:
-        raise PolicyError("signal_lines", f"an int from 0 to {NUMBERED_LIMIT_LINES}, not {signal_lines!r}")
+        raise PolicyError("signal_lines", f"an int from 0 to {NUMBERED_LIMIT_LINES}, not {shown(signal_lines)}")
 
     if issued is not None and not isinstance(issued, Mapping):
-        raise PolicyError("issued", f"references with their sizes, not {issued!r}", rule="L11")
+        raise PolicyError("issued", f"references with their sizes, not {shown(issued)}", rule="L11")
 
     newlines = count_newlines(text)
     seen = read_marker(text, issued=issued) if issued else None

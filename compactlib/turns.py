@@ -50,6 +50,7 @@ from typing import Final
 
 from attrs import frozen
 
+from .arguments import need_conversation
 from .model import Conversation, Media, Message, Opaque, Origin, Result, Text, mould
 from .pairing import Pairing, PairingByPlace
 from .recognition import PLAIN_STARTS, is_bridge, is_harness, is_marker, is_placeholder
@@ -423,7 +424,11 @@ def turns(conversation: Conversation) -> tuple[Turn, ...]:
 
     They cover everything from the first prompt to the end without gaps; what
     stands before is the head.
+
+    Raises:
+        PolicyError: *conversation* is none.
     """
+    need_conversation(conversation)
     at = conversation.wire_index
 
     def step(part: Step) -> Step:

@@ -51,10 +51,12 @@ from typing import Final, TypeAlias
 
 from attrs import evolve
 
+from .arguments import need_conversation
 from .model import Block, Call, Conversation, Message, Opaque, Reasoning, Result
 from .models import model_named
 from .protocol.context_edits import ClearThinking, ClearToolUses, read_edits
 from .tokens import Memo, block_tokens, estimate
+from .tokens.counting import checked
 
 __all__ = ["CLEARED", "effective", "is_compaction", "shown"]
 
@@ -77,7 +79,7 @@ def effective(conversation: Conversation, *, counter: Callable[[str], int] = est
         The same object if nothing is hidden.
 
     Raises:
-        PolicyError: *counter* misbehaves.
+        PolicyError: *conversation* is none, or *counter* is none or misbehaves.
 
     >>> from compactlib.dialects import parse, render
     >>> compacted = [{"type": "compaction", "content": "They fixed the build."}, {"type": "text", "text": "Done."}]
@@ -85,7 +87,8 @@ def effective(conversation: Conversation, *, counter: Callable[[str], int] = est
     >>> [message["role"] for message in render(effective(parse(messages, dialect="anthropic")))]
     ['assistant']
     """
-    seen = shown(conversation, counter=counter)
+    need_conversation(conversation)
+    seen = shown(conversation, counter=checked(counter))
     messages = conversation.messages
     if len(seen) == len(messages) and all(new is old for new, old in zip(seen, messages, strict=True)):
         return conversation

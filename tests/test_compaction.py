@@ -8,6 +8,7 @@ import pytest
 
 import compactlib as cl
 from compactlib.compaction import compaction
+from compactlib.tasks import Task
 from compactlib.model import Conversation, Origin, Text
 from compactlib.outcomes import AskSummary, Compacted, Refused, SummaryFailed, Unchanged
 from compactlib.summaries.acceptance import Summary
@@ -331,7 +332,7 @@ def test_system_messages_stay_in_order_at_the_front() -> None:
 
 def test_the_engine_is_a_generator_that_asks_and_is_answered() -> None:
     """Sans-I/O: whoever drives it decides where the reply comes from."""
-    engine = compaction(long_conversation(), POLICY)
+    engine = compaction(long_conversation(), POLICY, Task())
     event = next(engine)
 
     assert isinstance(event, AskSummary)
@@ -342,7 +343,7 @@ def test_the_engine_is_a_generator_that_asks_and_is_answered() -> None:
 
 def test_a_failure_that_is_sent_is_an_outcome() -> None:
     """A driver says that the summariser did not answer."""
-    engine = compaction(long_conversation(), POLICY)
+    engine = compaction(long_conversation(), POLICY, Task())
     next(engine)
     with pytest.raises(StopIteration) as stop:
         engine.send(SummaryFailed("timeout", "after 60 s"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import cycle
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 import compactlib as cl
 from compactlib.model import Origin, Text
 from compactlib.protocol.profiles import PROFILES
-from compactlib.summaries.head import Layout, read_earlier, read_summary, user_message, write_earlier, write_summary
+from compactlib.summaries.head import Earlier, Layout, read_earlier, read_summary, user_message, write_earlier, write_summary
 
 LAYOUTS = st.builds(
     Layout, pins=st.integers(0, 3), earlier=st.integers(0, 3), reminders=st.integers(0, 3), under_way=st.booleans()
@@ -57,7 +58,9 @@ def test_what_only_looks_like_a_summary_is_none(text: str) -> None:
 @given(st.lists(st.text()))
 def test_earlier_prompts_come_back_verbatim(prompts: list[str]) -> None:
     """Whatever they hold, their own quotation marks included."""
-    assert read_earlier(write_earlier(prompts)) == tuple(prompts)
+    kinds: cycle[Literal["prompt", "digest"]] = cycle(("prompt", "digest"))
+    entries = tuple(Earlier(text, kind) for text, kind in zip(prompts, kinds, strict=False))
+    assert read_earlier(write_earlier(entries)) == entries
 
 
 def test_other_texts_quote_no_prompts() -> None:

@@ -128,7 +128,7 @@ def test_errors_have_a_blame_a_code_and_a_place() -> None:
     """The root is never raised itself, and codes are unique."""
     with pytest.raises(TypeError, match="abstract"):
         errors.CompactlibError("x")
-    assert len(errors.CODES) == len({error.code for error in errors.CODES.values()}) == 4
+    assert len(errors.CODES) == len({error.code for error in errors.CODES.values()}) == 8
     found = errors.WireError("$.messages[0]", "wrong", hint="a typo")
     assert (found.path, found.problem, str(found)) == ("$.messages[0]", "wrong", "$.messages[0]: wrong (a typo)")
     assert errors.LogError(7, "torn").line == 7

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from ..arguments import need_conversation
 from ..dialects import messages_key, parse, render
 from ..dialects.reading import dumps
 from ..model import Call, Conversation, Json, Origin, Text
@@ -78,6 +79,7 @@ def convert(conversation: Conversation, *, dialect: str) -> Converted:
         dialect: whose wire shape it is to have, such as ``"gemini"``.
 
     Raises:
+        PolicyError: *conversation* is none.
         WireError: no dialect has this name.
 
     >>> body = [
@@ -93,6 +95,7 @@ def convert(conversation: Conversation, *, dialect: str) -> Converted:
     >>> [(loss.name, loss.pointer) for loss in converted.losses]
     [('error-flag', '/2/content/0')]
     """
+    need_conversation(conversation)
     messages_key(dialect)  # which raises if there is none
     if dialect == conversation.dialect:
         return Converted(render(conversation), (), (), conversation)

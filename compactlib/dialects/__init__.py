@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
+from ..arguments import need_conversation, shown
 from ..errors import PolicyError, WireError
 from ..model import Conversation, Envelope, Json, Message, Origin
 from ..protocol.profiles import PROFILES
@@ -33,7 +34,7 @@ from ..summaries.head import fused, recognise
 from .reading import bounded, copy_json, decode, dumps
 from .shapes import LONE, Take, keep, kind_of
 
-__all__ = ["DIALECTS", "messages_key", "parse", "render", "render_messages"]
+__all__ = ["DIALECTS", "WIRES", "messages_key", "parse", "render", "render_messages"]
 
 DIALECTS: Final = {
     "anthropic": "anthropic",
@@ -45,12 +46,15 @@ DIALECTS: Final = {
 }
 """The known dialects and the modules that speak them."""
 
+WIRES: Final = {**DIALECTS, "mcp-sampling": "mcp_sampling", "atif": "atif"}
+"""Every wire shape that is read, written and judged: the dialects, what programs ask each other (MCP sampling), and files (ATIF)."""
+
 
 def _module(dialect: str) -> ModuleType:
     try:
-        name = DIALECTS[dialect]
+        name = WIRES[dialect]
     except (KeyError, TypeError):
-        raise WireError("$", f"no dialect is called {dialect!r}", hint=f"known are {', '.join(DIALECTS)}") from None
+        raise WireError("$", f"no dialect is called {shown(dialect)}", hint=f"known are {', '.join(WIRES)}") from None
     return importlib.import_module(f".{name}", __name__)
 
 
@@ -107,7 +111,7 @@ def _check_origins(origins: Any) -> None:
     for index, origin in origins.items():
         each = origin if isinstance(origin, tuple) else (origin,)
         if not isinstance(index, int) or not all(isinstance(one, Origin) for one in each):
-            raise PolicyError("origins", f"an Origin for each index, not {index!r:.80}: {origin!r:.80}")
+            raise PolicyError("origins", f"an Origin for each index, not {shown(index)}: {shown(origin)}")
 
 
 def _parse(body: Any, module: ModuleType, dialect: str, origins: Mapping[int, Origin]) -> Conversation:
@@ -152,10 +156,15 @@ def render(conversation: Conversation) -> Any:
     """
     Write a conversation in its dialect, as the kind of thing it was parsed from.
 
+    Raises:
+        PolicyError: *conversation* is none.
+        WireError: no dialect is called as its `dialect` says.
+
     >>> body = {"model": "m", "messages": [{"content": "hi", "role": "user"}]}
     >>> render(parse(body, dialect="openai-chat")) == body
     True
     """
+    need_conversation(conversation)
     kind = conversation.envelope.kind
     give: Take = keep if kind in ("str", "bytes") else copy_json
     body: Json = render_messages(conversation, give)

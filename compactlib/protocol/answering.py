@@ -304,7 +304,8 @@ class _Writer:
         self.draft.say(fix, self._rule(breach), source, f"dropped a result for {quote_all([key])}, which {what}", (key,))
 
     def _rule(self, breach: Breach) -> str:
-        return self.draft.profile.breaches[breach][0]
+        breaches = self.draft.profile.breaches
+        return breaches.get(breach, breaches[Breach.OPEN])[0]  # what is no breach is done for the sake of pairs
 
 
 def _said(words: str, calls: list[OpenCall]) -> tuple[str, tuple[str, ...]]:
@@ -320,6 +321,9 @@ def _unknown(call: Call, profile: Profile) -> Result:
         return unknown_response(call, UNKNOWN_OUTCOME)
     if profile.results == "tool":
         return Result(key, UNKNOWN_OUTCOME, wire("tool"))
+    if profile.dialect == "mcp-sampling":
+        shape = Wire("tool_result", ("type", "toolUseId", "content", "isError"), (("isError", True),), "error")
+        return Result(key, (Text(UNKNOWN_OUTCOME),), shape)
     if profile.dialect == "bedrock":
         shape = wire("toolResult", ("toolUseId", "content", "status"), "error")
         return Result(key, (Text(UNKNOWN_OUTCOME, wire("text", ("text",))),), shape)

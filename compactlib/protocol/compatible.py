@@ -6,13 +6,15 @@ What this is
     lets a *judge* look at them for each rule that the profile adds
     (`Profile.demands`): reasoning that has to come back (DeepSeek, Moonshot)
     or must not (Groq), a content in every message (xAI), roles that take turns
-    (chat templates), a user message somewhere (Ollama).
+    (chat templates), a user message somewhere (Ollama), answers by id wherever
+    they stand (LangGraph).
 
 Rules it obeys
     * One fault is one finding.  Where a judge says in the provider's own words
       what the common reader would say too, the common reader is silent.
     * Reading a message costs what the message is long, for each judge.
-    * A judge knows nothing of calls and results: those are the automaton's.
+    * A judge knows nothing of calls and results: those are the automaton's, but
+      for LangGraph, which pairs them otherwise.
 
 How it works
     A judge goes over the messages by itself and remembers a word or two.  What
@@ -36,14 +38,15 @@ from ..model import Block, Call, Message, Reasoning, Result
 from .automaton import Breach
 from .openai_chat import OpenAIChatReader
 from .profiles import Profile, thinks_unasked
-from .reader import Around, Mode, Reader
+from .reader import Around, Mode, Reader, reads_like_harness
 from .request import thinking_mode
-from .violation import Violation
+from .violation import Violation, quote_all
 
 __all__ = ["CompatibleReader"]
 
 _REASONING: Final = "reasoning_content"
 _CONTENT: Final = "X-CONTENT-01"
+_HISTORY: Final = "W-HIST-01"
 
 
 class CompatibleReader(OpenAIChatReader):
@@ -52,6 +55,7 @@ class CompatibleReader(OpenAIChatReader):
     def __init__(self, profile: Profile, around: Around) -> None:
         super().__init__(profile, around)
         self._wants_content = _CONTENT in profile.demands
+        self._pairs_anywhere = _HISTORY in profile.demands
         judges = [_JUDGES[rule](self, rule) for rule in profile.demands]
         self._judges: Final = [judge for judge in judges if not judge.is_idle]
 
@@ -77,6 +81,17 @@ class CompatibleReader(OpenAIChatReader):
     def _result_parts(self, message: Message, body: tuple[Block, ...] | None) -> None:
         if body or not self._wants_content:
             super()._result_parts(message, body)
+
+    def _call_breach(self, breach: Breach, block: Call, path: str) -> None:
+        if not self._pairs_anywhere:
+            super()._call_breach(breach, block, path)
+
+    def _result_breach(self, breach: Breach, key: str, *, legacy: str | None = None) -> None:
+        if not self._pairs_anywhere:
+            super()._result_breach(breach, key, legacy=legacy)
+
+    def _unanswered(self, calls: Iterable[tuple[str, int]]) -> list[Violation]:
+        return [] if self._pairs_anywhere else super()._unanswered(calls)
 
 
 class _Judge(ABC):
@@ -269,6 +284,50 @@ class _WantsUser(_Judge):
         return [self._reader.violation(self._rule, None, "", "no message is a user's", "a user message", case=self._case)]
 
 
+class _WantsAnswers(_Judge):
+    """W-HIST-01: for each call there is a tool message with its id, wherever it stands; one is enough for all calls with that id."""
+
+    def __init__(self, reader: Reader, rule: str) -> None:
+        super().__init__(reader, rule)
+        self._answered: set[str] = set()
+        self._open: dict[str, list[tuple[int, int]]] = {}  # id -> the calls of that id, by message and place in it
+        self._live = -1  # the message whose calls are pending, in a history
+
+    def read(self, messages: tuple[Message, ...], first: int) -> None:
+        """Calls, and tool messages."""
+        for index, message in enumerate(messages, first):
+            content = message.content
+            if message.role == "model":
+                calls = [] if isinstance(content, str) else [one for one in content if isinstance(one, Call)]
+                for place, call in enumerate(calls):
+                    if call.wire.tag != "function_call" and call.id not in self._answered:
+                        self._open.setdefault(call.id, []).append((index, place))
+                self._live = index if calls else -1
+            elif message.role == "tool":
+                for block in message.blocks:
+                    if isinstance(block, Result):
+                        self._answered.add(block.call_id)
+                        self._open.pop(block.call_id, None)
+            elif message.role == "user" and not reads_like_harness(message.text):
+                self._live = -1
+
+    def ending(self, mode: Mode) -> list[Violation]:
+        """Calls without an answer, message by message; those at the live end of a history may still get one."""
+        by_message: dict[int, list[tuple[int, str]]] = {}
+        for key, calls in self._open.items():
+            for index, place in calls:
+                if mode == "request" or index != self._live:
+                    by_message.setdefault(index, []).append((place, key))
+        found = []
+        for index, group in sorted(by_message.items()):
+            ids = tuple(key for _place, key in sorted(group))
+            words = f"message {index} calls {quote_all(ids)}, and no tool message answers"
+            path = f"/tool_calls/{min(group)[0]}"
+            expected = f"a tool message for {quote_all(ids)}"
+            found.append(self._reader.violation(self._rule, index, path, words, expected, ids=ids))
+        return found
+
+
 _JUDGES: Final[Mapping[str, type[_Judge]]] = {
     "D-ALT-01": _Neighbours,
     "D-REAS-01": _WantsReasoning,
@@ -278,6 +337,7 @@ _JUDGES: Final[Mapping[str, type[_Judge]]] = {
     "V-ALT-01": _Turns,
     "V-ALT-02": _Turns,
     "V-SYS-01": _NoInstructions,
+    "W-HIST-01": _WantsAnswers,
     "X-CONTENT-01": _WantsContent,
 }
 """Who judges what a profile may demand."""

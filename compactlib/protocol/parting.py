@@ -3,8 +3,9 @@ What may not stand together, put apart.
 
 What this is
     The pass of `repair` for providers with a table of what may stand beside or
-    behind what: results alone in a message (B-COLOC-01), content or calls but
-    not both (M-EITHER-01), no system message behind the model's (M-ORDER-01).
+    behind what: results alone in a message (B-COLOC-01, S-ONLY-01), content or
+    calls but not both (M-EITHER-01), no system message behind the model's
+    (M-ORDER-01).
 
 Rules it obeys
     * Law L4.  Behind pending calls nothing is put: their results come first.
@@ -33,7 +34,7 @@ from .violation import Violation
 __all__ = ["part"]
 
 _DOT: Final = "."
-_RULES: Final = frozenset({"B-COLOC-01", "M-EITHER-01", "M-ORDER-01"})
+_RULES: Final = frozenset({"B-COLOC-01", "M-EITHER-01", "M-ORDER-01", "S-ONLY-01"})
 
 
 def part(draft: Draft, errors: tuple[Violation, ...], *, prompt: str) -> None:
@@ -75,6 +76,8 @@ def _parted(draft: Draft, slot: Slot, one: Violation, prompt: str) -> list[Slot]
         return [(spoken(draft.profile.dialect, prompt), source), slot]
     if draft.is_sealed(message):
         return [slot]
+    if one.rule == "S-ONLY-01":
+        return _results_first(draft, slot) if message.role == "user" else [slot]
     if one.rule == "B-COLOC-01":
         return _results_alone(draft, slot) if message.role == "user" else [slot]
     return _words_alone(draft, slot)
@@ -92,6 +95,18 @@ def _results_alone(draft: Draft, slot: Slot) -> list[Slot]:
     draft.say("insert-bridge", "B-COLOC-01", source, "put a word of the model's between results and what stood beside them")
     parts: list[Slot] = [(rebuilt(message, results), source)] if results else []
     return [*parts, (bridge, source), (rebuilt(message, others), source)]
+
+
+def _results_first(draft: Draft, slot: Slot) -> list[Slot]:
+    """Results, and what stood beside them in the next message."""
+    message, source = slot
+    pieces = pieces_of(message)
+    results = [piece for piece in pieces if isinstance(piece[0], Result)]
+    others = [piece for piece in pieces if not isinstance(piece[0], Result)]
+    if not (results and others):
+        return [slot]
+    draft.say("move-words", "S-ONLY-01", source, "moved what stood beside results into a message behind them")
+    return [(rebuilt(message, results), source), (rebuilt(message, others), source)]
 
 
 def _words_alone(draft: Draft, slot: Slot) -> list[Slot]:

@@ -27,6 +27,7 @@ from typing import Final, Literal
 
 from attrs import evolve, field, frozen
 
+from ..arguments import shown
 from ..errors import PolicyError
 from .automaton import Breach, Neighbours
 
@@ -78,6 +79,7 @@ class Profile:
         version: which version of the provider's published validator judges (Mistral); ``0`` is the service itself.
         messages_key: the key of the messages in a body.
         model: the model that is meant where the body names none (Gemini and Bedrock have its name in the address).
+        is_sent: whether it is sent to a model, and so worth compacting; a file of steps is not.
         marks_limit: how many cache marks a request may hold.
         media_limit: how many pictures and document pages.
         messages_limit: how many messages.
@@ -101,6 +103,7 @@ class Profile:
     version: int = 0
     messages_key: str = "messages"
     model: str = ""
+    is_sent: bool = True
     marks_limit: int | None = None
     media_limit: int | None = None
     messages_limit: int | None = None
@@ -271,6 +274,48 @@ _TEMPLATE: Final = evolve(
 )
 _NO_TOOLS: Final = {**_TEMPLATE.breaches, Breach.START: ("V-ALT-01", None), Breach.ADJACENT: ("V-ALT-01", None)}
 
+# LangGraph looks through the history before it asks any provider, by ids alone; order is the provider's matter.
+_LANGGRAPH: Final = evolve(
+    _OPENAI_CHAT,
+    name="langgraph",
+    route="compatible",
+    breaches={Breach.OPEN: ("W-HIST-01", None)},
+    demands=("W-HIST-01",),
+)
+
+_MCP_SAMPLING: Final = Profile(
+    name="mcp-sampling",
+    dialect="mcp-sampling",
+    neighbours=Neighbours.SEPARATE,
+    scope="message",
+    results="user",
+    fuse="yes",
+    breaches={
+        Breach.OPEN: ("S-BAL-01", None),
+        Breach.STRAY: ("S-BAL-01", None),
+        Breach.REPEAT: ("S-BAL-01", "same-id"),
+        Breach.SPLIT: ("S-BAL-01", None),
+        Breach.BETWEEN: ("S-BAL-01", None),
+        Breach.LATE: ("S-BAL-01", None),
+        Breach.ROLE: ("S-BAL-01", None),
+    },
+    result_media=frozenset({"image", "audio"}),
+)
+
+# In a trajectory each step has its own results, so the order of messages has no rules.
+_ATIF: Final = Profile(
+    name="atif",
+    dialect="atif",
+    neighbours=Neighbours.SEPARATE,
+    scope="message",
+    results="user",
+    fuse="no",
+    breaches={},
+    result_media=frozenset({"image"}),
+    messages_key="steps",
+    is_sent=False,
+)
+
 _STRICT: Final = {Breach.START: ("A-START-01", "strict"), Breach.ADJACENT: ("A-ALT-01", "strict")}
 
 PROFILES: Final[Mapping[str, Profile]] = {
@@ -295,6 +340,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
         _TEMPLATE,
         evolve(_TEMPLATE, name="strict-template-no-tools", breaches=_NO_TOOLS, demands=("V-ALT-01",)),
         evolve(_TEMPLATE, name="strict-template-no-system", breaches=_NO_TOOLS, demands=("V-ALT-01", "V-SYS-01")),
+        _LANGGRAPH,
         _OPENAI_RESPONSES,
         evolve(_OPENAI_RESPONSES, name="responses-compatible", route="compatible"),
         evolve(
@@ -321,6 +367,8 @@ PROFILES: Final[Mapping[str, Profile]] = {
         evolve(_MISTRAL, name="mistral-v11", version=11),
         evolve(_MISTRAL, name="mistral-v13", version=13),
         evolve(_MISTRAL, name="mistral-v15", version=15),
+        _MCP_SAMPLING,
+        _ATIF,
     )
 }
 """Every profile by its name; the profile of a dialect has the dialect's name."""
@@ -338,8 +386,8 @@ def profile_named(name: str) -> Profile:
     """
     try:
         return PROFILES[name]
-    except KeyError:
-        raise PolicyError("profile", f"none is called {name!r}; known are {', '.join(PROFILES)}") from None
+    except (KeyError, TypeError):
+        raise PolicyError("profile", f"none is called {shown(name)}; known are {', '.join(PROFILES)}") from None
 
 
 # -- facts about models, as of 2026-11 ---------------------------------------------------------------------------------

@@ -53,7 +53,10 @@ DIALECTS: Final = {
     "O": "openai-chat",
     "Q": "openai-chat",
     "R": "openai-responses",
+    "S": "mcp-sampling",
+    "T": "atif",
     "V": "openai-chat",
+    "W": "openai-chat",
     "X": "openai-chat",
 }
 """Whose rule it is by the letter that its id begins with; some imitators of OpenAI Chat have letters of their own."""
@@ -75,7 +78,7 @@ class Rule:
         error: the provider's words, one text a line, ``{n}`` and its like
             standing for what varies; ``""`` where none was read.
         source: where it was seen.
-        status: the HTTP status of the refusal.
+        status: the HTTP status of the refusal; 0 where it is none of HTTP's.
         variants: (case, level, why) for each route or shape that differs.
     """
 

@@ -41,11 +41,11 @@ from itertools import chain, takewhile
 from typing import Final
 
 from .rule import DIALECTS, FIXES, Level, Rule
-from .rulebooks import anthropic, bedrock, compatible, gemini, mistral, openai_chat, openai_responses
+from .rulebooks import anthropic, atif, bedrock, compatible, gemini, mcp_sampling, mistral, openai_chat, openai_responses
 
 __all__ = ["DIALECTS", "FIXES", "RULES", "Level", "Rule", "find", "message_index", "rules_of"]
 
-_BOOKS: Final = (anthropic, openai_chat, openai_responses, gemini, bedrock, mistral, compatible)
+_BOOKS: Final = (anthropic, openai_chat, openai_responses, gemini, bedrock, mistral, compatible, mcp_sampling, atif)
 
 RULES: Final[Mapping[str, Rule]] = {rule.id: rule for rule in chain.from_iterable(book.TABLE for book in _BOOKS)}
 """Every rule by its id, in the order of the specification."""

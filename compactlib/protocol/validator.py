@@ -47,6 +47,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, get_args
 
+from ..arguments import need, need_conversation, need_one_of, need_whole, shown
 from ..errors import PolicyError
 from ..model import Conversation, Json, Message, Origin
 from .profiles import Profile, profile_named
@@ -61,7 +62,9 @@ _NOTHING: Final[Mapping[int, Json]] = MappingProxyType({})
 
 _READERS: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic": ("anthropic", "AnthropicReader"),
+    "atif": ("atif", "AtifReader"),
     "bedrock": ("bedrock", "BedrockReader"),
+    "mcp-sampling": ("mcp_sampling", "McpSamplingReader"),
     "mistral": ("mistral", "MistralReader"),
     "openai-chat": ("openai_chat", "OpenAIChatReader"),
     "openai-responses": ("openai_responses", "OpenAIResponsesReader"),
@@ -76,7 +79,7 @@ _DEMANDING: Final[Mapping[str, tuple[str, str]]] = {"openai-chat": ("compatible"
 def _reader(dialect: str, *, is_demanding: bool = False) -> Callable[[Profile, Around], Reader]:
     known = (_DEMANDING.get(dialect) if is_demanding else None) or _READERS.get(dialect)
     if known is None:
-        raise PolicyError("dialect", f"{dialect!r} can be read and written, and not yet be judged")
+        raise PolicyError("dialect", f"{shown(dialect)} can be read and written, and not yet be judged")
     module, name = known
     make: Callable[[Profile, Around], Reader] = getattr(importlib.import_module(f".{module}", __package__), name)
     return make
@@ -84,17 +87,14 @@ def _reader(dialect: str, *, is_demanding: bool = False) -> Callable[[Profile, A
 
 def _check_arguments(conversation: Any, mode: Any, profile: Any, original: Any, prompt_tokens: Any, window_tokens: Any) -> None:
     """Whether the arguments of a judge are what they are declared to be."""
-    if not isinstance(conversation, Conversation):
-        raise PolicyError("conversation", f"a Conversation, as `parse` gives it, not {type(conversation).__name__}")
-    if mode not in get_args(Mode):
-        raise PolicyError("mode", f"one of {', '.join(get_args(Mode))}, not {mode!r:.80}")
-    if profile is not None and not isinstance(profile, Profile | str):
-        raise PolicyError("profile", f"the name of a profile, not {type(profile).__name__}")
-    if not isinstance(original, Mapping):
-        raise PolicyError("original", f"blocks by the index of their message, not {type(original).__name__}")
+    need_conversation(conversation)
+    need_one_of("mode", mode, get_args(Mode))
+    if profile is not None:
+        need("profile", profile, Profile | str, "the name of a profile")
+    need("original", original, Mapping, "blocks by the index of their message")
     for name, tokens in (("prompt_tokens", prompt_tokens), ("window_tokens", window_tokens)):
-        if tokens is not None and (type(tokens) is not int or tokens < 0):
-            raise PolicyError(name, f"a whole number of at least 0, not {tokens!r:.80}")
+        if tokens is not None:
+            need_whole(name, tokens)
 
 
 class Validator:

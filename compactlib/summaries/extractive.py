@@ -57,7 +57,8 @@ from .cues import (
 )
 from .provenance import FIRST_PROMPT, LATEST_PROMPT, carried_quotation, quotation, visible
 from .rendering import SummaryRequest
-from .schema import EMPTY, SCHEMAS, Schema, Sections, item_text, parse_sections, says_nothing
+from .head import DIGEST_NOTE
+from .schema import DIGEST, EMPTY, Schema, Sections, item_text, parse_sections, says_nothing, schema_named
 from .transcript import calls_by_result, stated_origins
 
 __all__ = ["Extractive", "extractive"]
@@ -137,7 +138,7 @@ class Extractive:
 
     def __call__(self, request: SummaryRequest) -> str:
         """The summary, in the schema of the request, within its ``max_tokens`` if the headings fit at all."""
-        schema = SCHEMAS.get(request.schema, SCHEMAS["full"])
+        schema = schema_named(request.schema)
         before = parse_sections(visible(request.previous), schema)
         evidence = _gather(request.messages, goes_on=bool(request.previous))
         _carry_on(evidence, before)
@@ -150,6 +151,7 @@ def extractive(request: SummaryRequest) -> str:
 
     >>> from compactlib.model import Message, Origin, wire
     >>> from compactlib.summaries.rendering import render_request
+    >>> from compactlib.summaries.schema import SCHEMAS
     >>> messages = [
     ...     Message("user", "Move ids to uuid. Never touch the billing table!", wire("user"), Origin.HUMAN),
     ...     Message("model", "I chose uuid4 because serial ids collide.", wire("assistant"), Origin.MODEL),
@@ -177,6 +179,8 @@ def _gather(messages: Sequence[Message], *, goes_on: bool) -> _Evidence:
                     _hear_person(evidence, block.text, beside_results=mixed)
                 elif origin is Origin.MODEL:
                     _hear_model(evidence, block.text)
+                elif origin is Origin.HARNESS and block.text.startswith(DIGEST_NOTE):
+                    _read_digest(evidence, block.text)
             elif isinstance(block, Call):
                 _see_call(evidence, block)
             elif isinstance(block, Result):
@@ -232,6 +236,14 @@ def _hear_model(evidence: _Evidence, text: str) -> None:
             evidence.add("facts", sentence, 4)
     if said:
         evidence.last_words = said
+
+
+def _read_digest(evidence: _Evidence, text: str) -> None:
+    """What a digest says of its turn stands here as it stood there."""
+    digest = parse_sections(text, DIGEST)
+    for section in digest.schema.sections:
+        for item in digest.items(section.key):
+            evidence.add(section.key, item_text(item), 3)
 
 
 def _says_much(sentence: str) -> bool:
@@ -389,11 +401,13 @@ def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, before:
     shown = set(keys) if sum(frame.values()) <= room // 3 else set(schema.required)
     room -= sum(frame[key] for key in shown)
     taken: dict[str, list[_Finding]] = {key: [] for key in keys}
-    for finding in _goal(evidence, request, before, counter):
+    for finding in _goal(evidence, request, before, counter) if "goal" in taken else ():
         taken["goal"].append(finding)
         room -= counter(finding.text + "\n")
     used: Tally[str] = Tally()
     telling = [finding for finding in evidence.findings if not says_nothing(finding.text)]  # someone may plan "none"
+    if "orders" not in taken:  # a digest stands beside its prompt
+        telling = [finding for finding in telling if finding.section != "orders"]
     waiting = sorted(telling, key=lambda finding: (finding.rank, -finding.order))
     for share in (room // 3, room):
         late: list[_Finding] = []

@@ -50,6 +50,8 @@ from ..model import Block, Message, Opaque, Origin, Text, wire
 from ..protocol.profiles import Profile
 
 __all__ = [
+    "DIGEST_NOTE",
+    "Earlier",
     "Head",
     "Layout",
     "fused",
@@ -73,11 +75,14 @@ _MOST_STARTS: Final = 16
 """In how many places of one text a summary is looked for: each may cost as much as the text is long."""
 _BETWEEN: Final = "\n\n"
 """What stands between neighbours where the head is one text."""
+DIGEST_NOTE: Final = "[digest of what followed]\n"
+"""Stands before a digest where it is shown to a summariser in the place of the messages that it stands for."""
+
 _EARLIER: Final = "[compactlib earlier prompts v1]\n"
 _NEUTRAL: Final = Text("").wire
 _PARTS: Final = {"openai-responses": wire("input_text", ("type", "text"))}
 """What a user's words in a list of parts are called, where that is not the common word."""
-_QUOTED: Final = re.compile(r"\[prompt chars=(\d{1,9})\]\n")
+_QUOTED: Final = re.compile(r"\[(prompt|digest) chars=(\d{1,9})\]\n")
 
 
 @frozen
@@ -158,23 +163,37 @@ def read_summary(text: str, start: int = 0) -> Head | None:
     return None
 
 
-def write_earlier(prompts: Sequence[str]) -> str:
+@frozen
+class Earlier:
     """
-    Earlier prompts, quoted verbatim as one text; each says how long it is.
+    What stands behind the summary for something earlier.
 
-    >>> read_earlier(write_earlier(["first", "use uuid keys"]))
-    ('first', 'use uuid keys')
+    Attributes:
+        text: the words.
+        kind: ``prompt``, a person's own words, or ``digest``, what followed the prompt before it, in short.
     """
-    return _EARLIER + "".join(map(quote, prompts))
+
+    text: str
+    kind: Literal["prompt", "digest"] = "prompt"
 
 
-def quote(prompt: str) -> str:
-    """One earlier prompt as it is quoted."""
-    return f"[prompt chars={len(prompt)}]\n{prompt}\n"
+def write_earlier(entries: Sequence[Earlier]) -> str:
+    """
+    Earlier prompts, quoted verbatim, and digests, as one text; each says how long it is.
+
+    >>> [entry.text for entry in read_earlier(write_earlier([Earlier("first"), Earlier("use uuid keys")]))]
+    ['first', 'use uuid keys']
+    """
+    return _EARLIER + "".join(map(quote, entries))
 
 
-def read_earlier(text: str) -> tuple[str, ...]:
-    """The prompts that `write_earlier` quoted; none if *text* is anything else."""
+def quote(entry: Earlier) -> str:
+    """One entry as it is quoted."""
+    return f"[{entry.kind} chars={len(entry.text)}]\n{entry.text}\n"
+
+
+def read_earlier(text: str) -> tuple[Earlier, ...]:
+    """What `write_earlier` wrote; nothing if *text* is anything else."""
     if not text.startswith(_EARLIER):
         return ()
     found = []
@@ -183,8 +202,8 @@ def read_earlier(text: str) -> tuple[str, ...]:
         line = _QUOTED.match(text, at)
         if line is None:
             return ()
-        stop = line.end() + int(line[1])
-        found.append(text[line.end() : stop])
+        stop = line.end() + int(line[2])
+        found.append(Earlier(text[line.end() : stop], "digest" if line[1] == "digest" else "prompt"))
         at = stop + 1
     return tuple(found)
 

@@ -261,7 +261,7 @@ def with_first_prompt(
     limit_tokens = ceiling_tokens // 8
     found = carried_quotation(before, limit_tokens, counter)
     found = found or quotation(prompt, limit_tokens, counter, harmless=harmless)
-    if not found:
+    if not found or sections.schema.find("goal") is None:
         return sections
     return sections.with_items("goal", [found, *(item for item in sections.items("goal") if not item.startswith(FIRST_PROMPT))])
 

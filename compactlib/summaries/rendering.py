@@ -45,7 +45,7 @@ from ..model import Message
 from ..text import quote_lines
 from ..tokens import Counter
 from .prompts import PARAGRAPHS, PROMPT_VERSION, instructions
-from .schema import Schema
+from .schema import Schema, schema_named
 from .transcript import KINDS, Kind, Piece, calls_by_result, label, pieces_of, shortened, show
 
 __all__ = ["FLOOR_CHARS", "SummaryRequest", "again", "continued", "render_request"]
@@ -59,7 +59,7 @@ _SLACK_TOKENS: Final = 64  # for `again`, and for counters that are not quite ad
 _MOST_TRIES: Final = 4
 _LEAST_ROOM_TOKENS: Final = 64  # less than this of a transcript is not worth a model call
 
-_END: Final = '=== End of the transcript. Write the record now, beginning with "## Goal". ==='
+_END: Final = '=== End of the transcript. Write the record now, beginning with "## {heading}". ==='
 _TRANSCRIPT: Final = "=== Transcript"
 
 _Group: TypeAlias = tuple[int, list[str]]
@@ -177,7 +177,7 @@ def render_request(
         start, shown = group
         return SummaryRequest(
             instructions=told(part, parts),
-            text=before + _transcript(shown, first + start, part, parts),
+            text=before + _transcript(shown, first + start, part, parts, schema),
             context=shown_context,
             max_tokens=max_tokens,
             part=part,
@@ -192,7 +192,7 @@ def render_request(
 
     # Later parts show the reply to the part before, which may be as long as
     # the ceiling, instead of the previous summary.
-    fixed = counter(_transcript([], first, 99, 99)) + max_tokens + _SLACK_TOKENS
+    fixed = counter(_transcript([], first, 99, 99, schema)) + max_tokens + _SLACK_TOKENS
     alone = budget_tokens - fixed - counter(before) - counter(told(1, 1))
     running = max(counter(before), counter(_frame(shown_context, "")) + max_tokens * 3 // 2)
     each = budget_tokens - fixed - running - counter(told(2, 99))
@@ -223,16 +223,17 @@ def continued(request: SummaryRequest, running: str, *, budget_tokens: int, coun
         The request to send; its transcript is shortened further if *running*
         is longer than was foreseen.  ``None`` if there is no room at all.
     """
+    schema = schema_named(request.schema)
     frame = _frame(request.context, running)
     # L25: quoted lines cannot begin with our words, so this is where it starts.
     transcript = request.text[("\n" + request.text).index("\n" + _TRANSCRIPT) :]
     room = budget_tokens - request.max_tokens - counter(request.instructions) - counter(frame)
     if counter(transcript) > room:
-        room -= counter(_transcript([], request.first, request.part, request.parts)) + _SLACK_TOKENS
+        room -= counter(_transcript([], request.first, request.part, request.parts, schema)) + _SLACK_TOKENS
         shown = _squeezed_all(_all_pieces(request.messages, request.first), room, counter)
         if shown is None:
             return None
-        transcript = _transcript(shown, request.first, request.part, request.parts)
+        transcript = _transcript(shown, request.first, request.part, request.parts, schema)
     return evolve(request, text=frame + transcript, previous=running)
 
 
@@ -380,7 +381,7 @@ def _frame(context: str, previous: str) -> str:
     return "".join(parts)
 
 
-def _transcript(shown: list[str], first: int, part: int, parts: int) -> str:
+def _transcript(shown: list[str], first: int, part: int, parts: int, schema: Schema) -> str:
     which = f", part {part} of {parts}" if parts > 1 else ""
     head = f"{_TRANSCRIPT}: messages {first} to {first + len(shown) - 1}{which} ==="
-    return "".join([head, "\n", *shown, _END])
+    return "".join([head, "\n", *shown, _END.format(heading=schema.sections[0].heading)])

@@ -38,6 +38,7 @@ from attrs import evolve, frozen
 
 __all__ = [
     "CHANGED_FILES",
+    "DIGEST",
     "EMPTY",
     "SCHEMAS",
     "SCHEMA_VERSION",
@@ -48,6 +49,7 @@ __all__ = [
     "parse_sections",
     "render_sections",
     "says_nothing",
+    "schema_named",
     "split_items",
 ]
 
@@ -221,7 +223,9 @@ SCHEMAS: Final[dict[str, Schema]] = {
             (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _NEXT, _CRITICAL, _VERBATIM),
         ),
         Schema("structured", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _FACTS, _NEXT, _CRITICAL, _VERBATIM)),
-        Schema("anchored", (_GOAL, _ORDERS, _DONE, _DECISIONS, _FACTS, _NEXT, _CRITICAL, _VERBATIM)),
+        Schema(
+            "anchored", (_GOAL, _ORDERS, _DONE, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _BLOCKED, _NEXT, _CRITICAL, _VERBATIM)
+        ),
         Schema("brief", (_GOAL, _ORDERS, _DONE, _NEXT, _CRITICAL, _VERBATIM)),
     )
 }
@@ -234,6 +238,14 @@ Every schema by its name.
 where a misplaced item is moved to (law L25), and *kept verbatim*, which the
 library writes and no summariser is asked for (law L21).
 """
+
+DIGEST: Final = Schema("digest", (_DONE, _DECISIONS, _FACTS, _QUESTIONS, _CRITICAL), frozenset({"done"}))
+"""What the digest of one turn has.  It stands beside its prompt, so it repeats neither goal nor orders."""
+
+
+def schema_named(name: str) -> Schema:
+    """The schema of a request, by its name; ``full`` where nobody has said which."""
+    return DIGEST if name == DIGEST.name else SCHEMAS.get(name, SCHEMAS["full"])
 
 
 def _titles(schema: Schema) -> dict[str, int]:

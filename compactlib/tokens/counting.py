@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ..arguments import LARGEST, need, need_whole, shown
 from ..errors import PolicyError
 from ..model import Block, Call, Conversation, Media, Message, Reasoning, Result, Text, Tool, Wire
 from .estimator import Counter, estimate, unwrapped
@@ -68,6 +69,8 @@ class _Checked:
     __slots__ = ("_counter",)
 
     def __init__(self, counter: Counter) -> None:
+        if not callable(counter):
+            raise PolicyError("counter", f"something that can be called, not {shown(counter)}")
         self._counter = counter
 
     def __call__(self, text: str) -> int:
@@ -77,8 +80,8 @@ class _Checked:
             raise PolicyError("counter", f"it raised {type(error).__name__} for a text of {len(text)} characters") from error
         if type(size) is not int:  # a bool or a float would spread silently through sums
             raise PolicyError("counter", f"it returned a {type(size).__name__}, not an int")
-        if size < 0:
-            raise PolicyError("counter", f"it returned {size} for a text of {len(text)} characters")
+        if not 0 <= size <= LARGEST:
+            raise PolicyError("counter", f"it returned {shown(size)} for a text of {len(text)} characters")
         return size
 
 
@@ -261,6 +264,10 @@ class Tally:
         tokens: of all that was appended, and the overhead it began with.
         length: how many messages were appended.
 
+    Raises:
+        PolicyError: an argument is not what it is declared to be, or the
+            counter misbehaves.
+
     >>> from compactlib.model import wire
     >>> tally = Tally(overhead_tokens=100)
     >>> tally.append(Message("user", "The tests pass now.", wire("user")))
@@ -272,12 +279,14 @@ class Tally:
     __slots__ = ("counter", "length", "tokens")
 
     def __init__(self, counter: Counter = estimate, *, overhead_tokens: int = 0) -> None:
+        need_whole("overhead_tokens", overhead_tokens)
         self.counter: Final = checked(counter)
         self.tokens = overhead_tokens
         self.length = 0
 
     def append(self, message: Message) -> int:
         """Add *message*; its own tokens come back."""
+        need("message", message, Message, "a Message")
         size = _message(message, self.counter)
         self.tokens += size
         self.length += 1

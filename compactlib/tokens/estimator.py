@@ -52,6 +52,7 @@ from math import gcd
 from typing import Final, TypeAlias
 from zlib import adler32
 
+from ..arguments import need, shown
 from ..errors import PolicyError
 
 __all__ = ["FAMILIES", "Counter", "counter_for", "estimate", "unwrapped"]
@@ -206,18 +207,21 @@ def _counter(columns: Sequence[int], per_cent: int) -> Counter:
         return read(text[:_WHOLE_CHARS]) + read(windows) * (length - _WHOLE_CHARS) // len(windows)
 
     def count(text: str) -> int:
-        if len(text) > _SHORT_CHARS:
-            cost = read(text) if len(text) <= _WHOLE_CHARS else read_samples(text)
-        else:  # most texts: all in one place, for to call a function takes as long as to add the prices up
-            try:
-                data = text.encode()
-            except UnicodeEncodeError:
-                data = text.encode("utf-8", "surrogatepass")
-            prices = data.translate(flat)
-            length = len(prices)
-            cost = adler32(prices, 0) & 0xFFFF if length <= _CHUNK else _sum(prices)
-            if cost > least * length:
-                cost = min(cost, _sum(data.translate(figures)))
+        try:  # which costs nothing; to look at every text first would be felt
+            if len(text) > _SHORT_CHARS:
+                cost = read(text) if len(text) <= _WHOLE_CHARS else read_samples(text)
+            else:  # most texts: all in one place, for to call a function takes as long as to add the prices up
+                try:
+                    data = text.encode()
+                except UnicodeEncodeError:
+                    data = text.encode("utf-8", "surrogatepass")
+                prices = data.translate(flat)
+                length = len(prices)
+                cost = adler32(prices, 0) & 0xFFFF if length <= _CHUNK else _sum(prices)
+                if cost > least * length:
+                    cost = min(cost, _sum(data.translate(figures)))
+        except (AttributeError, TypeError):
+            raise PolicyError("text", f"a text, not {shown(text)}") from None
         return (cost * charged + almost_one) // one
 
     return count
@@ -247,10 +251,11 @@ def counter_for(family: str) -> Counter:
     >>> {family: counter_for(family)(text) for family in ("openai", "anthropic", "generic")}
     {'openai': 13, 'anthropic': 17, 'generic': 14}
     """
+    need("family", family, str, "the name of a family")
     known = _COUNTERS.get(family)
     if known is None:
         if family not in FAMILIES:
-            raise PolicyError("family", f"{family!r} is none of {', '.join(sorted(FAMILIES))}")
+            raise PolicyError("family", f"{shown(family)} is none of {', '.join(sorted(FAMILIES))}")
         known = _COUNTERS[family] = _counter(*FAMILIES[family])
     return known
 
@@ -264,6 +269,9 @@ def estimate(text: str) -> int:
 
     Chapter 52 of the specification says how near: a median error of about 5 %
     over prose, code, JSON, logs and tool output in several scripts.
+
+    Raises:
+        PolicyError: *text* is none; so do the counters of `counter_for`.
 
     >>> estimate("The tests pass now."), estimate("Тесты проходят."), estimate("")
     (5, 5, 0)

@@ -26,11 +26,31 @@ from typing import Final
 
 from attrs import Attribute, field, frozen
 
+from ..arguments import LARGEST, need, need_conversation, need_whole, shown
 from ..errors import PolicyError, WireError
 from ..model import Conversation, Json, Message
 from .counting import Memo
 
 __all__ = ["Anchor", "AskCount", "Usage", "read_usage"]
+
+
+_LARGEST_FIGURE: Final = LARGEST // 4
+"""Of one figure in a report: some are added up."""
+
+
+def _size(instance: object, attribute: Attribute[int], value: object) -> None:
+    del instance
+    need_whole(attribute.name, value)
+
+
+def _text(instance: object, attribute: Attribute[str], value: object) -> None:
+    del instance
+    need(attribute.name, value, str, "a text")
+
+
+def _conversation(instance: object, attribute: Attribute[Conversation], value: object) -> None:
+    del instance, attribute
+    need_conversation(value)
 
 
 @frozen(kw_only=True)
@@ -44,13 +64,16 @@ class Usage:
         cached_tokens: the part of it that was read from the cache.
         written_tokens: the part of it that was written to the cache.
         answer_tokens: what the model wrote, its reasoning included.
+
+    Raises:
+        PolicyError: on construction, for a value that is impossible.
     """
 
-    dialect: str
-    prompt_tokens: int
-    cached_tokens: int = 0
-    written_tokens: int = 0
-    answer_tokens: int = 0
+    dialect: str = field(validator=_text)
+    prompt_tokens: int = field(validator=_size)
+    cached_tokens: int = field(default=0, validator=_size)
+    written_tokens: int = field(default=0, validator=_size)
+    answer_tokens: int = field(default=0, validator=_size)
 
 
 @frozen(kw_only=True)
@@ -112,9 +135,10 @@ def read_usage(dialect: str, report: Mapping[str, Json]) -> Usage:
         PolicyError: there is no such dialect.
         WireError: a figure is missing that must be there, or is no whole number of at least 0.
     """
+    need("dialect", dialect, str, "the name of a dialect")
     form = _REPORTS.get(dialect)
     if form is None:
-        raise PolicyError("dialect", f"{dialect!r} is none of {', '.join(sorted(_REPORTS))}")
+        raise PolicyError("dialect", f"{shown(dialect)} is none of {', '.join(sorted(_REPORTS))}")
     if not isinstance(report, Mapping):
         raise WireError("$.usage", f"is to be an object, not {type(report).__name__}")
     prompt = _figure(report, form.prompt)
@@ -139,15 +163,9 @@ def _figure(report: Mapping[str, Json], path: str) -> int | None:
         value = value.get(key) if isinstance(value, Mapping) else None
     if value is None:
         return None
-    if type(value) is not int or value < 0:
-        raise WireError(f"$.usage.{path}", f"is to be a whole number of at least 0, not {value!r:.40}")
+    if type(value) is not int or not 0 <= value <= _LARGEST_FIGURE:
+        raise WireError(f"$.usage.{path}", f"is to be a whole number of at least 0, not {shown(value)}")
     return value
-
-
-def _size(anchor: Anchor, attribute: Attribute[int], value: object) -> None:
-    del anchor
-    if type(value) is not int or value < 0:
-        raise PolicyError(attribute.name, f"is to be a whole number of at least 0, not {value!r:.40}")
 
 
 @frozen
@@ -189,9 +207,13 @@ class AskCount:
     Whoever holds the connection sends it and answers with `anchor`.  The answer
     corrects the estimates from then on; it never replaces the counter of texts,
     for a network cannot be asked at every cut.
+
+    Raises:
+        PolicyError: on construction, for what is no conversation; by `anchor`,
+            for what is no size.
     """
 
-    conversation: Conversation
+    conversation: Conversation = field(validator=_conversation)
 
     def anchor(self, counted_tokens: int) -> Anchor:
         """The answer as an anchor at the end of the conversation."""

@@ -18,8 +18,8 @@ Rules it obeys
       not in it.
     * A broken file is read as far as it can be.  A torn last line, NUL bytes
       and a bad line in the middle are problems with a line number.
-    * Nothing but `WireError` (and `PolicyError` for an unknown format) leaves
-      these functions, for any bytes.
+    * Nothing but `WireError` leaves these functions, for any bytes; and
+      `PolicyError` for an argument that is none.
 
 How it works
     `lines` (bytes to values) -> `sniffing` -> one reader for each format, which
@@ -34,6 +34,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from ..arguments import need_path
 from ..errors import WireError
 from ..model import Conversation
 from .claude_code import read_claude_code
@@ -57,7 +58,7 @@ def load(source: str | os.PathLike[str] | bytes, *, format: str | None = None) -
     Raises:
         WireError: the file cannot be read, is of no known format, or holds
             several conversations (see `read_all`).
-        PolicyError: *format* is none of `FORMATS`.
+        PolicyError: *source* is neither a path nor bytes, or *format* is none of `FORMATS`.
 
     >>> conversation = load(b'[{"role": "user", "content": "hi"}]')
     >>> conversation.dialect, conversation.messages[0].text
@@ -102,6 +103,8 @@ def read_all(source: str | os.PathLike[str] | bytes, *, format: str | None = Non
 
 def _drafts(source: str | os.PathLike[str] | bytes, asked: str | None) -> list[Draft]:
     asked = checked_format(asked)
+    if not isinstance(source, bytes):
+        need_path("source", source)
     content = read_content(read_bytes(source))
     kind = asked or sniff(content)
     if kind == "claude-code":

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
+from ..arguments import shown
 from ..dialects import DIALECTS
 from ..errors import PolicyError, WireError
 from ..model import Json
@@ -114,7 +115,7 @@ def checked_format(name: str | None) -> str | None:
         PolicyError: it is something else.
     """
     if name is not None and name not in FORMATS:
-        raise PolicyError("format", f"{name!r} is no format that is read", hint=f"one of {', '.join(FORMATS)}")
+        raise PolicyError("format", f"{shown(name)} is no format that is read", hint=f"one of {', '.join(FORMATS)}")
     return name
 
 

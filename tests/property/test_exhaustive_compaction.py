@@ -77,7 +77,7 @@ def kinds(word: str, dialect: str) -> tuple[Origin, ...]:
 
 def outcome_of(conversation: cl.Conversation, policy: cl.Policy, reply: Reply) -> tuple[cl.Outcome, int]:
     """The outcome, and how often somebody was asked."""
-    engine = compaction(conversation, policy, when="now")
+    engine = compaction(conversation, policy, Task(when="now"))
     asked = 0
     try:
         next(engine)

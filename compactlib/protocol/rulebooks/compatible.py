@@ -1,5 +1,5 @@
 """What single imitators of OpenAI Chat demand beyond it,
-each under its own letter: ``D-``, ``K-``, ``L-``, ``Q-``, ``V-``, ``X-``."""
+each under its own letter: ``D-``, ``K-``, ``L-``, ``Q-``, ``V-``, ``W-``, ``X-``."""
 
 from __future__ import annotations
 
@@ -71,5 +71,15 @@ TABLE: Final[tuple[Rule, ...]] = (
         "leviath PR#471 (a measured table of seven shapes, Qwen 3.x)",
         (("other-template", "warning", "it is Qwen's template that looks for one; others were not seen to"),),
         status=500),
+
+    # -- LangGraph -----------------------------------------------------------------------------------------------------
+    Rule("W-HIST-01", "C1", "L2", "error", "V", "synthesize-result",
+        "For LangGraph every call of an assistant message is answered by a tool message somewhere in the history.",
+        "Found AIMessages with tool_calls that do not have a corresponding ToolMessage. "
+        "Here are the first few of those tool calls: {calls}. "
+        "Every tool call (LLM requesting to call a tool) in the message history MUST have a corresponding ToolMessage "
+        "(result of a tool invocation to return to the LLM) - this is required by most LLM providers.",
+        "langgraph prebuilt, _validate_chat_history (INVALID_CHAT_HISTORY; several copies read)",
+        status=0),
 )
 # fmt: on

@@ -1,0 +1,153 @@
+"""
+What has to survive word for word, and the ways back to what was replaced.
+
+What this is
+    `with_appendix` adds the section *kept verbatim* to a summary: references
+    by which what was removed can be fetched, and facts that stand nowhere
+    else in the result.
+
+Rules it obeys
+    * Law L10.  With a store, the replaced messages are in it before the
+      summary names them, as they were on the wire, a line each.  Earlier
+      references are carried on.
+    * Law L21.  Each fact stands in the result, or here with the clause that
+      gives it meaning, or behind the one reference to all that had no room.
+    * Law L12.  The section gives way where the result would not be smaller
+      with it.
+    * Law L25.  What was said does not speak for us: markers, headings and
+      references in facts are escaped.
+
+What is not here
+    What a fact is (`summaries.facts`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from .account import Account
+from .dialects import render_messages
+from .model import Conversation, Message, Text
+from .planning import Plan
+from .store import keep
+from .stubs import read_stub
+from .summaries.acceptance import harmless
+from .summaries.facts import Anchor, find_anchors, missing, write_appendix
+from .summaries.head import write_summary
+from .summaries.schema import Sections, parse_sections, render_sections
+from .summaries.transcript import label
+from .tokens import MESSAGE_TOKENS
+
+__all__ = ["WAY_BACK", "store_replaced", "with_appendix"]
+
+WAY_BACK: Final = ": ref="
+"""Stands in an item before the reference of something that can be fetched."""
+
+_MORE: Final = "- and more: "  # begins the line that counts the facts for which there was no room
+_LEFT_OUT: Final = "facts were left out; the messages that were replaced hold them"
+
+
+def store_replaced(account: Account, cut: int, kept: Sequence[Message]) -> str | None:
+    """
+    Put the messages before the *cut* that are not *kept* into the store, a line each as the wire has them.
+
+    Returns:
+        Their reference, ``None`` without a store.
+
+    Raises:
+        StoreError: they could not be stored.
+    """
+    store, conversation = account.task.store, account.conversation
+    if store is None:
+        return None
+    stays = set(map(id, kept))
+    gone = dict.fromkeys(
+        conversation.wire_index(at) for at, message in enumerate(conversation.messages[:cut]) if id(message) not in stays
+    )
+    on_wire = render_messages(conversation)
+    lines = [json.dumps(on_wire[index], ensure_ascii=False, separators=(",", ":")) for index in gone]
+    text = "".join(f"{line}\n" for line in lines)
+    return _stored(account, text, f"messages {min(gone)} to {max(gone)}.jsonl" if gone else "messages.jsonl")
+
+
+def _stored(account: Account, text: str, name: str) -> str | None:
+    """The reference of a text of ours, which is stored and given out."""
+    if account.task.store is None or not text:
+        return None
+    ref = keep(account.task.store, text.encode("utf-8", "surrogatepass"), name=name)
+    account.issued[ref] = (len(text), text.count("\n"))
+    return ref
+
+
+def with_appendix(
+    account: Account,
+    plan: Plan,
+    sections: Sections,
+    *,
+    ref: str | None,
+    least_gain: int,
+    assemble: Callable[[str], Conversation],
+) -> tuple[str, dict[str, int]]:
+    """
+    The body of the summary with the section of facts and references, and how many facts there are.
+
+    Args:
+        account: of this run.
+        plan: what was decided.
+        sections: what was said.
+        ref: the reference of the replaced messages, if they are stored.
+        least_gain: what has to be saved, in tokens.
+        assemble: makes the result from a body.
+    """
+    counter = account.memo.counter
+    plain = render_sections(sections)
+    found = find_anchors(plan.replaced)
+    absent = missing(found, [plain, *account.kept_texts(plan)])
+    before = parse_sections(plan.previous, sections.schema)
+    carried = [item for item in before.items("verbatim") if not item.startswith(_MORE)]
+    cut = account.conversation.wire_index(plan.choice.position)
+    ways_back = [
+        *([f"- the messages before message {cut} as they were{WAY_BACK}{ref}"] if ref is not None else []),
+        *_references(plan.replaced, account),
+        *(item for item in before.items("verbatim") if WAY_BACK in item),
+    ]
+    spare = account.before_tokens - account.memo.request(assemble(plain)) - least_gain
+    room = plan.sizes.summary - MESSAGE_TOKENS - counter(write_summary(plain, plan.layout))
+    frame = counter(f"\n## Kept verbatim\n- {_MORE}{len(absent)} {_LEFT_OUT}{WAY_BACK}{'0' * 64}\n") + 1
+    limit = min(plan.sizes.summary // 4, spare, room) - frame
+    known = {**(account.task.issued or {}), **account.issued}
+    for eighths in (8, 7, 6, 4, 0):  # the parts of a text may count less than the whole
+        made = write_appendix(absent, limit_tokens=limit * eighths // 8, counter=counter, carried=carried, ways_back=ways_back)
+        items = [harmless(item, known)[0] for item in made.items]
+        left = [item for item in ways_back if item not in made.items]
+        if (made.left or left) and limit * eighths > 0:
+            items.append(_index(account, made.left, left))
+        body = render_sections(sections.with_items("verbatim", items)) if items else plain
+        if counter(write_summary(body, plan.layout)) + MESSAGE_TOKENS <= plan.sizes.summary:
+            break
+    counts = {"found": len(found), "in_output": len(found) - len(absent), "written": made.written, "left": len(made.left)}
+    return body, counts
+
+
+def _index(account: Account, facts: Sequence[Anchor], ways_back: Sequence[str]) -> str:
+    """One line for what had no room; with a store it names the one reference behind which all of it stands."""
+    lines = [*ways_back, *(f"- {fact.kind.value}: {fact.clause()}" for fact in facts)]
+    ref = _stored(account, "".join(f"{line}\n" for line in lines), "left out of the summary.txt")
+    if ref is None:
+        return f"{_MORE}{len(facts)} {_LEFT_OUT}"
+    return f"{_MORE}{len(facts)} facts and {len(ways_back)} references{WAY_BACK}{ref}"
+
+
+def _references(messages: Sequence[Message], account: Account) -> list[str]:
+    """L10: what was cleared before and is now replaced can still be fetched; one line for each stub, the newest first."""
+    issued = account.task.issued or {}
+    stubs = [
+        stub
+        for message in reversed(messages)
+        for result in message.results
+        for block in result.blocks
+        if isinstance(block, Text) and (stub := read_stub(block.text, issued=issued)) is not None
+    ]
+    return [f"- {stub.what} of {label(stub.tool)} {label(stub.source)}".rstrip() + f"{WAY_BACK}{stub.ref}" for stub in stubs]

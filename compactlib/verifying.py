@@ -1,0 +1,76 @@
+"""
+Whether a compaction made anything illegal that was not so before.
+
+What this is
+    `new_violations` compares what the validator says of the result with what
+    it said of the input.
+
+Rules it obeys
+    * Law L1.  A valid input gives a valid output; a broken one gains no new
+      violation.  The validator shares no code with the compactor.
+
+How it works
+    A violation of the result is known if the same rule was broken in the same
+    message of the input.  Some rules name one fault by what stands around it:
+    a result that came late is a stray when its call went.  They count as one.
+
+What is not here
+    The rules (`protocol`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Multiset
+from typing import Final, Literal
+
+from .model import Conversation
+from .planning import Plan
+from .protocol.rules import RULES
+from .protocol.validator import check
+
+__all__ = ["new_violations"]
+
+_MISPLACED: Final = frozenset({"C2", "C4", "C5"})
+"""
+Common rules that name one fault by what stands around it.
+
+A result that came late, twice or out of order is a stray when its call went.
+"""
+_COUNTED: Final = "M-COUNT-01"
+"""The same where results are counted: one too many."""
+_LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
+"""Limits of a whole request: too much before and less of it afterwards is one fault, wherever it is noticed."""
+
+
+def new_violations(before: Conversation, after: Conversation, plan: Plan) -> list[str]:
+    """Violations of the result that the same rule did not have in the same message of the input (law L1)."""
+    mode: Literal["request", "history"] = "history" if plan.division.pending else "request"
+    found = [violation for violation in check(after, mode=mode, profile=plan.profile) if violation.level != "info"]
+    if not found:
+        return []
+    known = Multiset(
+        (_fault(violation.rule), None if violation.rule in _LIMITS else violation.index)
+        for violation in check(before, mode=mode, profile=plan.profile)
+        if violation.level != "info"
+    )
+    came_from = {id(message): before.wire_index(at) for at, message in enumerate(before.messages)}
+    wrong = []
+    for violation in found:
+        sources: set[int | None] = {None}
+        if violation.index is not None and violation.rule not in _LIMITS:
+            first = after.position(violation.index)
+            last = after.position(violation.index + 1)
+            sources = {came_from.get(id(message)) for message in after.messages[first:last]}
+        rule = _fault(violation.rule)
+        match = next(((rule, source) for source in sources if known[rule, source] > 0), None)
+        if match is None:
+            wrong.append(f"{violation.rule} at message {violation.index}: {violation.message}")
+        else:
+            known[match] -= 1
+    return wrong
+
+
+def _fault(rule: str) -> str:
+    """What is wrong where *rule* is broken, under one name for the rules that name one fault."""
+    known = RULES.get(rule)
+    return "misplaced" if rule == _COUNTED or (known is not None and known.core in _MISPLACED) else rule
