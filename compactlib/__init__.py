@@ -22,7 +22,17 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .dialects import parse, render
     from .digesting import Digested, adigest, digest
     from .driving import acompact, compact
-    from .errors import CompactlibError, LogError, PolicyError, StoreError, WireError
+    from .errors import (
+        CompactlibError,
+        LogError,
+        MediaRefusedError,
+        OverloadedError,
+        PolicyError,
+        PromptTooLongError,
+        StoreError,
+        SummariserError,
+        WireError,
+    )
     from .model import Conversation, Message, Origin
     from .options import Admission, Clearing, Limit
     from .outcomes import AskReview, AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged, Vetoed
@@ -55,15 +65,19 @@ _HOMES = {
     "Limit": "options",
     "LogError": "errors",
     "Loss": "converting",
+    "MediaRefusedError": "errors",
     "MemoryStore": "store",
     "Message": "model",
     "Origin": "model",
     "Outcome": "outcomes",
+    "OverloadedError": "errors",
     "Policy": "budget",
     "PolicyError": "errors",
+    "PromptTooLongError": "errors",
     "Refused": "outcomes",
     "Repaired": "protocol.repair",
     "StoreError": "errors",
+    "SummariserError": "errors",
     "Summary": "summaries.acceptance",
     "SummaryFailed": "outcomes",
     "SummaryRequest": "summaries.rendering",
@@ -113,15 +127,19 @@ __all__ = [
     "Limit",
     "LogError",
     "Loss",
+    "MediaRefusedError",
     "MemoryStore",
     "Message",
     "Origin",
     "Outcome",
+    "OverloadedError",
     "Policy",
     "PolicyError",
+    "PromptTooLongError",
     "Refused",
     "Repaired",
     "StoreError",
+    "SummariserError",
     "Summary",
     "SummaryFailed",
     "SummaryRequest",

@@ -103,7 +103,7 @@ def with_appendix(
     """
     counter = account.memo.counter
     plain = render_sections(sections)
-    found = find_anchors(plan.replaced)
+    found = find_anchors(plan.replaced, issued=account.task.issued or {})
     absent = missing(found, [plain, *account.kept_texts(plan)])
     before = parse_sections(plan.previous, sections.schema)
     carried = [item for item in before.items("verbatim") if not item.startswith(_MORE)]
@@ -121,23 +121,25 @@ def with_appendix(
     for eighths in (8, 7, 6, 4, 0):  # the parts of a text may count less than the whole
         made = write_appendix(absent, limit_tokens=limit * eighths // 8, counter=counter, carried=carried, ways_back=ways_back)
         items = [harmless(item, known)[0] for item in made.items]
-        left = [item for item in ways_back if item not in made.items]
-        if (made.left or left) and limit * eighths > 0:
-            items.append(_index(account, made.left, left))
+        gone = [item for item in dict.fromkeys((*ways_back, *carried)) if item not in made.items]
+        if (made.left or gone) and limit * eighths > 0:
+            items.append(_index(account, made.left, gone))
         body = render_sections(sections.with_items("verbatim", items)) if items else plain
         if counter(write_summary(body, plan.layout)) + MESSAGE_TOKENS <= plan.sizes.summary:
             break
-    counts = {"found": len(found), "in_output": len(found) - len(absent), "written": made.written, "left": len(made.left)}
+    left = len(made.left) + sum(WAY_BACK not in item for item in gone)
+    counts = {"found": len(found), "in_output": len(found) - len(absent), "written": made.written, "left": left}
     return body, counts
 
 
-def _index(account: Account, facts: Sequence[Anchor], ways_back: Sequence[str]) -> str:
-    """One line for what had no room; with a store it names the one reference behind which all of it stands."""
-    lines = [*ways_back, *(f"- {fact.kind.value}: {fact.clause()}" for fact in facts)]
+def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> str:
+    """One line for what had no room, facts and earlier items; with a store it names the one reference that holds them."""
+    lines = [*gone, *(f"- {fact.kind.value}: {fact.clause()}" for fact in facts)]
+    references = sum(WAY_BACK in item for item in gone)
     ref = _stored(account, "".join(f"{line}\n" for line in lines), "left out of the summary.txt")
     if ref is None:
-        return f"{_MORE}{len(facts)} {_LEFT_OUT}"
-    return f"{_MORE}{len(facts)} facts and {len(ways_back)} references{WAY_BACK}{ref}"
+        return f"{_MORE}{len(lines) - references} {_LEFT_OUT}"
+    return f"{_MORE}{len(lines) - references} facts and {references} references{WAY_BACK}{ref}"
 
 
 def _references(messages: Sequence[Message], account: Account) -> list[str]:

@@ -38,7 +38,7 @@ from .summaries.schema import SCHEMAS, Schema, Sections, render_sections
 from .truncation import truncate
 from .turns import Kind
 
-__all__ = ["Question", "Reply", "ask", "bare_headings", "judge_reply", "question_of"]
+__all__ = ["Question", "Reply", "ask", "bare_headings", "ceiling_of", "judge_reply", "question_of"]
 
 _LEAST_CONTEXT_CHARS: Final = 240  # a shorter excerpt is hardly more than its marker
 _LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
@@ -88,7 +88,7 @@ def question_of(account: Account, plan: Plan) -> Question:
     """
     policy, counter = account.policy, account.memo.counter
     schema = SCHEMAS[policy.schema]
-    ceiling = plan.sizes.summary - counter(write_summary("", plan.layout))
+    ceiling = ceiling_of(account, plan)
     least = counter(bare_headings(schema)) + _LEAST_SAID_TOKENS
     if ceiling < least:
         why = f"a summary may have {ceiling} tokens, and its headings with a few words take {least}"
@@ -109,6 +109,11 @@ def question_of(account: Account, plan: Plan) -> Question:
         standing=account.standing(plan),
         irreducible=plan.irreducible,
     )
+
+
+def ceiling_of(account: Account, plan: Plan) -> int:
+    """How long the body of the summary may be, in tokens."""
+    return plan.sizes.summary - account.memo.counter(write_summary("", plan.layout))
 
 
 def ask(account: Account, question: Question) -> Generator[AskSummary, Any, Accepted | Rejected]:

@@ -94,8 +94,8 @@ def _optional_text(policy: Policy, attribute: Any, value: Any) -> None:
 
 def _in_order(value: Any) -> Any:
     """Rungs in the order of the ladder; what is none is left to the validator."""
-    known = isinstance(value, list | tuple | set | frozenset) and value and all(isinstance(rung, str) and rung in RUNGS for rung in value)
-    return tuple(rung for rung in RUNGS if rung in value) if known else value
+    named = isinstance(value, list | tuple | set | frozenset) and all(isinstance(rung, str) and rung in RUNGS for rung in value)
+    return tuple(rung for rung in RUNGS if rung in value) if named else value
 
 
 def _optional_rungs(policy: Policy, attribute: Any, value: Any) -> None:

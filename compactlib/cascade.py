@@ -80,7 +80,7 @@ def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator
         if rung == "snip" and rung not in (task.rungs or policy.rungs or ()) and isinstance(last, Compacted) and last.fits:
             break
         current = conversation if made is None else made.conversation
-        further = task if made is None else evolve(task, issued={**(task.issued or {}), **made.issued})
+        further = task if made is None else _after(task, made)
         if rung == "clear":
             outcome: Outcome = _cleared(current, policy, further)
         else:
@@ -117,6 +117,18 @@ def _is_enough(made: Compacted, task: Task) -> bool:
     known: Any = made.report["sizes"]
     limit: int = max(known["target"], known["trigger"]) if task.when == "auto" else known["target"]
     return made.after_tokens <= limit
+
+
+def _after(task: Task, made: Compacted) -> Task:
+    """The task for the rung after *made*: references that are known now, and pins where they stand now."""
+    gone = made.before.length - made.conversation.length
+    pins = []
+    for pin in task.pins:
+        index, place = pin if isinstance(pin, tuple) else (pin, None)
+        if index >= made.cut:  # the others stand in the head, where they are known as pins
+            pins.append(index - gone if place is None else (index - gone, place))
+    previous = task.previous if made.cut == 0 else None
+    return evolve(task, pins=pins, previous=previous, issued={**(task.issued or {}), **made.issued})
 
 
 def _learned(conversation: Conversation, policy: Policy, task: Task) -> Policy:

@@ -41,7 +41,7 @@ from attrs import asdict
 
 from .account import Account
 from .appendix import store_replaced, with_appendix
-from .asking import Question, Reply, ask, bare_headings, judge_reply, question_of
+from .asking import Question, Reply, ask, bare_headings, ceiling_of, judge_reply, question_of
 from .assembling import assemble, dropped, first_changed
 from .budget import Policy, sizes
 from .errors import PolicyError, StoreError
@@ -49,7 +49,7 @@ from .model import Conversation, Text
 from .outcomes import REASONS, AskReview, AskSummary, Compacted, Outcome, Refused, Review, Vetoed
 from .planning import CannotPlanError, Plan, overhead_tokens, plan
 from .summaries.acceptance import Accepted, Code, Rejected
-from .summaries.schema import SCHEMAS, Sections, parse_sections
+from .summaries.schema import SCHEMAS, Sections, parse_sections, render_sections
 from .tasks import Rung, Task
 from .tokens import Memo
 from .verifying import new_violations
@@ -99,7 +99,8 @@ def compaction(
         least_gain = known.min_gain if task.when == "auto" else 1
         account.plan = made = plan(conversation, policy, task, account.memo, before, least_gain=least_gain, rung=rung)
         if rung != "summarise":
-            return _finish(account, made, _written(account, made, rung), rung, least_gain)
+            sections = _written(account, made, rung)
+            return _finish(account, made, sections, rung, least_gain)
         question = question_of(account, made)
         accepted = yield from ask(account, question)
         outcome = _judged(account, made, accepted, least_gain)
@@ -135,7 +136,12 @@ def _written(account: Account, plan: Plan, rung: Rung) -> Sections:
         first, last = account.conversation.wire_index(0), account.conversation.wire_index(plan.choice.position - 1)
         note = f"- of the {last - first + 1} messages before this record, {len(plan.replaced)} were dropped without a summary"
     items = [item for item in sections.items("critical") if item != note]
-    return sections.with_items("critical", [*items, note])
+    sections = sections.with_items("critical", [*items, note])
+    needed, ceiling = account.memo.counter(render_sections(sections)), ceiling_of(account, plan)
+    if needed > ceiling:
+        why = f"a summary may have {ceiling} tokens, and what has to stand in it takes {needed}"
+        raise CannotPlanError("irreducible", why, plan.irreducible)
+    return sections
 
 
 def _judged(account: Account, plan: Plan, verdict: Accepted | Rejected, least_gain: int) -> Outcome:

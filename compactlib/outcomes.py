@@ -50,6 +50,7 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "overhead-exceeds-threshold",
         "irreducible",
         "no-legal-cut",
+        "no-digest",
         "prefix-at-provider",
         "internal-invalid",
         "store-failed",

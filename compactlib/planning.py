@@ -192,7 +192,7 @@ def plan(
             memo=memo,
         )
         if collapse is None:
-            raise CannotPlanError("no-legal-cut", "no old turn has a digest, or none ends where a cut is legal")
+            raise CannotPlanError("no-digest", "no old turn has a digest and ends where a cut is legal")
         choice, owed = collapse.choice, 0
 
     if pinned_tokens > known.room // 2:
@@ -231,9 +231,9 @@ def plan(
     if collapse is not None:
         earlier = entries(division, messages, collapse, before, places)
     else:
-        replaced = (*_digested(before), *replaced)
         allowance = max(known.extras - needed - standing[cut], owed)
         earlier = quoted(division, messages, cut, choice.prompt, places, prompts, policy, allowance, memo)
+        replaced = (*_no_longer_kept(before, earlier), *replaced)
     if division.turns and division.turns[0].start in pinned_at:
         persons = ("", *persons)  # the first prompt stands in the head anyway: it needs no quotation
     return Plan(
@@ -551,17 +551,25 @@ def _replaced(
     return tuple(replaced)
 
 
-def _digested(before: Sequence[Earlier]) -> tuple[Message, ...]:
-    """Turns that were collapsed before, to be shown in the place of their messages: each digest behind its prompt."""
+def _no_longer_kept(before: Sequence[Earlier], earlier: Sequence[Block]) -> tuple[Message, ...]:
+    """
+    What stood behind the previous summary and is now replaced: digests behind their prompts, and prompts without room.
+
+    Each is shown as a message, in the place of those that it stands for.
+    """
+    kept = {entry.text for block in earlier if isinstance(block, Text) for entry in read_earlier(block.text)}
     made: list[Message] = []
-    prompt: Earlier | None = None
+    said: list[tuple[Text, Origin]] = []
     for entry in before:
-        if entry.kind == "digest":
-            said = [(Text(f"{DIGEST_NOTE}{entry.text}"), Origin.HARNESS)]
-            if prompt is not None:
-                said.insert(0, (Text(prompt.text), Origin.HUMAN))
-            made.append(Message("user", tuple(text for text, _ in said), wire("user"), tuple(origin for _, origin in said)))
-            prompt = None
-        else:
-            prompt = entry
-    return tuple(made)
+        if entry.kind == "prompt":
+            said.append((Text(entry.text), Origin.HUMAN))
+            continue
+        said.append((Text(f"{DIGEST_NOTE}{entry.text}"), Origin.HARNESS))
+        made.append(_shown(said))
+        said = []
+    said = [(text, origin) for text, origin in said if text.text not in kept]
+    return (*made, _shown(said)) if said else tuple(made)
+
+
+def _shown(said: Sequence[tuple[Text, Origin]]) -> Message:
+    return Message("user", tuple(text for text, _ in said), wire("user"), tuple(origin for _, origin in said))

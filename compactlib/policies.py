@@ -67,7 +67,7 @@ _ROWS: Final = (
         fields={"schema": "anchored", "trigger_of": "window", "trigger_percent": 80, "tail_turns": 2},
         why="For work in which names, paths and decisions must outlive many compactions: one record is kept up to date "
         "beside the last two turns.",
-        practice="Goose (80 % of the window), OpenCode and ADK (the last two turns), Gemini CLI (a state that is brought up to date)",
+        practice="Goose (80 % of the window), OpenCode and ADK (the last two turns), Gemini CLI (a state brought up to date)",
     ),
     NamedPolicy(
         name="ladder",
@@ -144,6 +144,7 @@ def _shown(value: object) -> str:
     """A value as one would write it."""
     if isinstance(value, Clearing):
         plain = Clearing()
-        names = [name for name in ("trigger_tokens", "keep", "clear_at_least_tokens") if getattr(value, name) != getattr(plain, name)]
-        return f"Clearing({', '.join(f'{name}={getattr(value, name)!r}' for name in names)})"
+        names = ("trigger_tokens", "keep", "clear_at_least_tokens")
+        differing = [name for name in names if getattr(value, name) != getattr(plain, name)]
+        return f"Clearing({', '.join(f'{name}={getattr(value, name)!r}' for name in differing)})"
     return repr(value).replace("'", '"')

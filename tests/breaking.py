@@ -211,7 +211,8 @@ def _back_link(lines: list[bytes], chance: Random) -> list[bytes]:
         return lines
     at, below = _pick(places, chance, 2)
     one, other = _object(lines[at]), _object(lines[below])
-    assert one is not None and other is not None
+    assert one is not None
+    assert other is not None
     made = list(lines)
     _with(made, at, **{_keys(one)[1]: other[_keys(other)[0]]})
     return made
@@ -236,7 +237,8 @@ def _rewound(lines: list[bytes], chance: Random) -> list[bytes]:
         return lines
     last = _object(lines[places[-1]])
     early = _object(lines[chance.choice(places[:-1])])
-    assert last is not None and early is not None
+    assert last is not None
+    assert early is not None
     made = list(lines[: places[-1] + 1])
     _with(made, places[-1], **{_keys(last)[1]: early[_keys(early)[0]]})
     return made
@@ -276,6 +278,23 @@ def _nul_run(lines: list[bytes], chance: Random) -> list[bytes]:
     return [*lines[:at], b"\0" * (1 + chance.randrange(20)) + lines[at], *lines[at + 1 :]]
 
 
+def _bytes_flipped(lines: list[bytes], chance: Random) -> list[bytes]:
+    """Up to three bytes of the file are others."""
+    made = bytearray(b"\n".join(lines))
+    for _byte in range(1 + chance.randrange(3)):
+        made[chance.randrange(len(made))] = chance.randrange(256)
+    return bytes(made).split(b"\n")
+
+
+def _letters_broken(lines: list[bytes], chance: Random) -> list[bytes]:
+    """Bytes that are no UTF-8, in the words of some lines."""
+    made = []
+    for line in lines:
+        at = line.rfind(b'"text":"') if chance.random() < 0.3 else -1
+        made.append(line if at < 0 else line[: at + 8] + b"\xe9\xff" + line[at + 8 :])
+    return made
+
+
 def _two_on_a_line(lines: list[bytes], chance: Random) -> list[bytes]:
     at = chance.randrange(len(lines))
     return [*lines[:at], b"".join(lines[at : at + 2]), *lines[at + 2 :]]
@@ -284,7 +303,9 @@ def _two_on_a_line(lines: list[bytes], chance: Random) -> list[bytes]:
 # -- what lines say ----------------------------------------------------------------------------------------------------
 
 
-def _item_changed(lines: list[bytes], chance: Random, kinds: tuple[str, ...], change: Callable[[dict[str, Any]], Any]) -> list[bytes]:
+def _item_changed(
+    lines: list[bytes], chance: Random, kinds: tuple[str, ...], change: Callable[[dict[str, Any]], Any]
+) -> list[bytes]:
     """One item of a content changed; ``None`` takes it away."""
     found = []
     for at, value in enumerate(objects(lines)):
@@ -329,9 +350,7 @@ def _result_emptied(lines: list[bytes], chance: Random) -> list[bytes]:
 def _result_misnamed(lines: list[bytes], chance: Random) -> list[bytes]:
     name = chance.choice(["wrong", "bad id", "", None, 7])
     key = {"tool_result": "tool_use_id", "toolResult": "toolCallId"}
-    return _item_changed(
-        lines, chance, _RESULTS, lambda item: {**item, key[str(item.get("type", item.get("role")))]: name}
-    )
+    return _item_changed(lines, chance, _RESULTS, lambda item: {**item, key[str(item.get("type", item.get("role")))]: name})
 
 
 def _call_edited_away(lines: list[bytes], chance: Random) -> list[bytes]:
@@ -344,7 +363,7 @@ def _call_misnamed(lines: list[bytes], chance: Random) -> list[bytes]:
 
 
 def _arguments_broken(lines: list[bytes], chance: Random) -> list[bytes]:
-    told = chance.choice([None, "{", [1], 3, {}])
+    told: Any = chance.choice([None, "{", [1], 3, {}])
     return _item_changed(
         lines, chance, _CALLS, lambda item: {**item, ("input" if item["type"] == "tool_use" else "arguments"): told}
     )
@@ -394,6 +413,8 @@ KINDS: Final[dict[str, Damage]] = {
     "blank lines": _spaced,
     "a masked line": _masked,
     "NUL bytes": _nul_run,
+    "bytes flipped": _bytes_flipped,
+    "letters broken": _letters_broken,
     "two records on a line": _two_on_a_line,
     "a result edited away": _result_edited_away,
     "a result emptied": _result_emptied,
@@ -409,5 +430,5 @@ KINDS: Final[dict[str, Damage]] = {
 
 def broken(lines: list[bytes], kind: str, seed: int) -> bytes:
     """The file of these lines with one kind of damage, always the same for the same seed."""
-    made = KINDS[kind](list(lines), Random(f"{kind} {seed}"))
+    made = KINDS[kind](list(lines), Random(f"{kind} {seed}"))  # noqa: S311  # chance that can be repeated
     return b"\n".join(made)

@@ -158,10 +158,9 @@ class Item:
         kind: ``system``, ``preamble``, ``prompt``, ``text``, ``calls``, ``bridge``, ``results``, ``attachment``,
             ``harness``, and of a head ``pins``, ``summary`` and ``reminder``.
         names: the ids of its calls, or of those that it answers.
-        tokens: its size as a message.
         words: what it says, or of results what one of them says.
         beside: what stands beside results.
-        pictures: the tokens of each picture in a prompt.
+        pictures: how many pictures stand in a prompt.
         thinks: whether it begins with thinking.
         writes: the files that its calls write.
         held: the texts of pins; the earlier prompts that a summary quotes; the text of a reminder.
@@ -169,10 +168,9 @@ class Item:
 
     kind: str
     names: str = ""
-    tokens: int
     words: str = ""
     beside: str = ""
-    pictures: tuple[int, ...] = ()
+    pictures: int = 0
     thinks: bool = False
     writes: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
@@ -262,6 +260,8 @@ class Model:
 
     Attributes:
         items: its messages.
+        weights: the size of each.
+        picture_tokens: what a picture costs.
         policy: what the caller decided.
         count: counts a text.
         around_tokens: what system text and tools outside the messages cost.
@@ -271,6 +271,8 @@ class Model:
     """
 
     items: tuple[Item, ...]
+    weights: tuple[int, ...]
+    picture_tokens: int = 0
     policy: cl.Policy
     count: Count = field(repr=False)
     around_tokens: int = 0
@@ -283,10 +285,6 @@ class Model:
     @cached_property
     def pieces(self) -> list[Piece]:
         return [(item.kind, item.names) for item in self.items]
-
-    @cached_property
-    def weights(self) -> list[int]:
-        return [item.tokens for item in self.items]
 
     @cached_property
     def crossing(self) -> list[tuple[int, int]]:
@@ -341,7 +339,7 @@ class Model:
 
 def decide(model: Model) -> Decision:
     """What is decided before a model is asked, in the order of the chapter on outcomes."""
-    items, policy = model.items, model.policy
+    policy = model.policy
     overhead = model.overhead_tokens
     before = model.around_tokens + sum(model.weights)
     first = sizes(policy, overhead, 0)
@@ -358,7 +356,7 @@ def decide(model: Model) -> Decision:
     pins = _pins(model)
     needed = sum(model.a_message(text) for _, text in pins)
     too_many_pins = needed > first.room // 2
-    needed += sum(items[at].tokens for at in preamble) + sum(map(model.a_message, reminders))
+    needed += sum(model.weights[at] for at in preamble) + sum(map(model.a_message, reminders))
 
     found = _cut(model, overhead, needed)
     if found is None:
@@ -370,7 +368,7 @@ def decide(model: Model) -> Decision:
 
     kept_pins = [text for at, text in pins if at < cut and at != prompt]
     system = model.of_kind("system", cut)
-    head = owed + sum(items[at].tokens for at in (*system, *preamble)) + sum(map(model.a_message, reminders))
+    head = owed + sum(model.weights[at] for at in (*system, *preamble)) + sum(map(model.a_message, reminders))
     head += model.a_message(*kept_pins) if kept_pins else 0
     smallest = model.choose(-1)
     irreducible = model.around_tokens + head + SUMMARY_TOKENS + (0 if smallest is None else smallest[2])
@@ -440,7 +438,7 @@ def _with_wishes(model: Model, known: Sizes) -> Sizes:
 
 def _standing(model: Model, cut: int) -> int:
     """System messages in the middle, before the cut: they stay."""
-    return sum(model.items[at].tokens for at in model.of_kind("system", cut) if at >= model.first_system)
+    return sum(model.weights[at] for at in model.of_kind("system", cut) if at >= model.first_system)
 
 
 # what stands in the head
@@ -453,7 +451,7 @@ def _preamble(model: Model, allowance: int) -> list[int]:
     for at in found:
         if any(model.items[later].words == model.items[at].words for later in found if later > at):
             continue
-        if sum(model.items[one].tokens for one in (*kept, at)) > allowance:
+        if sum(model.weights[one] for one in (*kept, at)) > allowance:
             break
         kept.append(at)
     return kept
@@ -526,8 +524,8 @@ def _said(model: Model, cut: int, prompt: int | None) -> list[tuple[str, bool, i
             continue
         if item.kind == "prompt":
             inside = any(start < at <= stop for start, stop in model.crossing)
-            stubs = [] if at == last else ["[image not kept]"] * len(item.pictures)
-            said.append(("\n".join([item.words, *stubs]), inside or at == last, len(item.pictures) if at == last else 0))
+            stubs = [] if at == last else ["[image not kept]"] * item.pictures
+            said.append(("\n".join([item.words, *stubs]), inside or at == last, item.pictures if at == last else 0))
         elif item.beside and (at == last or not item.beside.startswith(NOTE)):
             said.append((item.beside, True, 0))
         elif item.kind in ("harness", "preamble") and at == last:
@@ -541,7 +539,7 @@ def _owed(model: Model, cut: int, prompt: int | None) -> int:
     size = sum(model.count(_quotation(text)) for text in texts)
     last = _last_words(model)
     if last is not None and last < cut and last != prompt and last not in model.pins:
-        size += sum(model.items[last].pictures)
+        size += model.items[last].pictures * model.picture_tokens
     return size + (model.count("[compactlib earlier prompts v1]\n") if texts else 0)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from compactlib import models
+from compactlib import models, policies
 from compactlib.budget import Policy, sizes
 from compactlib.dialects import parse
 from compactlib.tokens import Memo
@@ -85,11 +85,29 @@ def seen_table() -> str:
     return "\n".join(rows)
 
 
+def named_table() -> str:
+    """Every named policy at one window."""
+    rows = ["| policy | rungs | trigger | target | summary | tail | prefers |", "|---" * 7 + "|"]
+    for name in policies.POLICIES:
+        policy = Policy.named(name, window_tokens=200_000)
+        found = sizes(policy, overhead_tokens=12_000)
+        rungs = ", ".join(policy.rungs) if policy.rungs else "those that can"
+        wishes = [
+            f"{count} {what}" for count, what in ((policy.tail_turns, "turns"), (policy.tail_messages, "messages")) if count
+        ]
+        tail = f"{found.tail:,}" + (f", or {found.tail_room:,}" if wishes else "")
+        cells = (f"`{name}`", rungs, f"{found.trigger:,}", f"{found.target:,}", f"{found.summary:,}", tail, " ".join(wishes))
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "sizes": ("50-budget.md", sizes_table),
     "fixed-tail": ("50-budget.md", fixed_tail_table),
     "models": ("54-models.md", models.describe),
     "seen": ("54-models.md", seen_table),
+    "policies": ("55-policies.md", policies.describe),
+    "named": ("55-policies.md", named_table),
 }
 """Each table by its name: the chapter it stands in, and what makes it."""
 

@@ -111,7 +111,7 @@ def test_compact_json_is_the_contract(body: Path, run: Run) -> None:
     said = json.loads(out)
 
     assert status == 0
-    assert set(said) == {"outcome", "reason", "before_tokens", "after_tokens", "cut", "messages", "report"}
+    assert set(said) == {"summariser", "outcome", "reason", "before_tokens", "after_tokens", "cut", "messages", "report"}
     assert (said["outcome"], said["reason"]) == ("compacted", "target-met")
     assert said["after_tokens"] < said["before_tokens"]
     assert said["messages"][1:] == conversation()[said["cut"] + 1 :]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -26,9 +26,10 @@ from compactlib.conformance.heads import earlier_prompts
 from compactlib.conformance.units import read_summary
 from compactlib.model import Conversation, Media, Message, Origin, Text
 from compactlib.planning import CannotPlanError, Plan, plan
+from compactlib.protocol.profiles import PROFILES
 from compactlib.store import MemoryStore
 from compactlib.summaries.head import Layout, user_message, write_summary
-from compactlib.protocol.profiles import PROFILES
+from compactlib.summaries.rendering import SummaryRequest
 from compactlib.tasks import Task
 from compactlib.tokens import Memo, block_tokens
 
@@ -46,7 +47,6 @@ DECISIONS: Final = {
     "gemini": 2_000,
 }
 """Fifty thousand."""
-REPLY: Final = "## Goal\n(none)\n## Orders, constraints and preferences\n(none)\n## Done\n- so far\n## Next step\n- go on"
 BESIDE: Final = ("anthropic", "bedrock")
 """Where words can stand beside results."""
 
@@ -90,17 +90,17 @@ class _Writer:
             self.said()
         words = self.text("please")
         picture = self.random.random() < 0.05
-        self.add([self.spelling.user(words, picture=picture)], Item(kind="prompt", tokens=0, words=words, pictures=(1,) * picture))
+        self.add([self.spelling.user(words, picture=picture)], Item(kind="prompt", words=words, pictures=int(picture)))
 
     def said(self, words: str = "", kind: str = "text") -> None:
         words = words or self.text("said")
         thought = self.thought() if kind == "text" else ""
         messages = self.spelling.model(words, thought=thought, in_blocks=self.random.random() < 0.5)
-        items = [Item(kind="text", tokens=0)] if len(messages) > 1 else []  # the thought is an item of its own
-        self.add(messages, *items, Item(kind=kind, tokens=0, words=words, thinks=bool(thought)))
+        items = [Item(kind="text")] if len(messages) > 1 else []  # the thought is an item of its own
+        self.add(messages, *items, Item(kind=kind, words=words, thinks=bool(thought)))
 
     def calls(self, count: int) -> list[Call]:
-        made = []
+        made: list[Call] = []
         for _ in range(count):
             self.made += 1
             name = self.spelling.id(f"c{self.random.choice((self.made, self.made, self.made, 1))}")
@@ -115,8 +115,10 @@ class _Writer:
         if self.spelling.dialect == "openai-responses":
             wrote = [(call.arguments["path"],) if call.name == "edit" else () for call in made]
             names = [call.id for call in made]
-        items = [Item(kind="calls", names=ids, tokens=0, writes=files, thinks=bool(thought)) for ids, files in zip(names, wrote, strict=True)]
-        first = [Item(kind="text", tokens=0)] if len(messages) > len(items) else []
+        items = [
+            Item(kind="calls", names=ids, writes=files, thinks=bool(thought)) for ids, files in zip(names, wrote, strict=True)
+        ]
+        first = [Item(kind="text")] if len(messages) > len(items) else []
         self.add(messages, *first, *items)
         return made
 
@@ -128,9 +130,12 @@ class _Writer:
             beside = random.choice((self.text("by the way"), f"{reference.NOTE}{self.text('note')}</system-reminder>"))
         messages = self.spelling.results(made, beside)
         if len(messages) == 1:
-            self.add(messages, Item(kind="results", names=",".join(call.id for call in calls), tokens=0, words=made[0].text, beside=beside))
+            self.add(
+                messages,
+                Item(kind="results", names=",".join(call.id for call in calls), words=made[0].text, beside=beside),
+            )
         else:
-            self.add(messages, *(Item(kind="results", names=one.call.id, tokens=0, words=one.text) for one in made))
+            self.add(messages, *(Item(kind="results", names=one.call.id, words=one.text) for one in made))
 
     def step(self) -> None:
         random = self.random
@@ -146,29 +151,29 @@ class _Writer:
         between = self.spelling.dialect in ("openai-chat", "openai-responses")
         if split < len(calls):
             if between and random.random() < 0.3:
-                self.add([self.spelling.user(words := self.text("quickly"))], Item(kind="prompt", tokens=0, words=words))
+                self.add([self.spelling.user(words := self.text("quickly"))], Item(kind="prompt", words=words))
             self.results(calls[split:])
         if self.spelling.user_after_results and random.random() < 0.15:
             if random.random() < 0.3:
                 self.said("Understood.", "bridge")
-            self.add([self.spelling.user(MARKER, picture=True)], Item(kind="attachment", tokens=0))
+            self.add([self.spelling.user(MARKER, picture=True)], Item(kind="attachment"))
         if self.spelling.user_after_results and random.random() < 0.1:
             words = f"{reference.NOTE}{self.text('todos')}</system-reminder>"
-            self.add([self.spelling.user(words)], Item(kind="harness", tokens=0, words=words))
+            self.add([self.spelling.user(words)], Item(kind="harness", words=words))
 
     def preamble(self) -> None:
         words = f"<environment_context>{self.text('at')}</environment_context>"
         for _ in range(self.random.choice((1, 1, 2))):
-            self.add([self.spelling.user(words)], Item(kind="preamble", tokens=0, words=words))
+            self.add([self.spelling.user(words)], Item(kind="preamble", words=words))
 
     def system(self) -> None:
-        self.add([self.spelling.system(self.text("be careful"))], Item(kind="system", tokens=0))
+        self.add([self.spelling.system(self.text("be careful"))], Item(kind="system"))
 
     def turns(self, count: int) -> None:
         random = self.random
         for _ in range(count):
             self.prompt()
-            for _ in range(random.choice((0, 1, 1, 2, 3, 5))):
+            for _ in range(random.choice((0, 1, 1, 2, 4))):
                 self.step()
             if self.spelling.dialect != "gemini":
                 if random.random() < 0.08:
@@ -192,23 +197,10 @@ def _head(random: Random, writer: _Writer) -> list[tuple[Message, Item]]:
     blocks = [Text(write_summary(f"## Goal\n{writer.text('shipped')}\n", layout)), *([Text(earlier)] if quotes else [])]
     made = []
     if pins:
-        made.append((user_message(list(map(Text, pins)), Origin.PIN, profile), Item(kind="pins", tokens=0, held=tuple(pins))))
-    made.append((user_message(blocks, Origin.SUMMARY, profile), Item(kind="summary", tokens=0, held=tuple(quotes))))
-    for text in reminders:
-        made.append((user_message([Text(text)], Origin.REMINDER, profile), Item(kind="reminder", tokens=0, held=(text,))))
-    return made
-
-
-def weighed(items: Sequence[Item], messages: Sequence[Message], memo: Memo) -> tuple[Item, ...]:
-    """The items with the sizes that the counter gives their messages."""
-    return tuple(
-        evolve(
-            item,
-            tokens=memo.message(message),
-            pictures=tuple(block_tokens(block, sized) for block in message.blocks if isinstance(block, Media)) if item.kind == "prompt" else (),
-        )
-        for item, message in zip(items, messages, strict=True)
-    )
+        made.append((user_message(list(map(Text, pins)), Origin.PIN, profile), Item(kind="pins", held=tuple(pins))))
+    made.append((user_message(blocks, Origin.SUMMARY, profile), Item(kind="summary", held=tuple(quotes))))
+    told = [(user_message([Text(text)], Origin.REMINDER, profile), Item(kind="reminder", held=(text,))) for text in reminders]
+    return made + told
 
 
 def _policy(random: Random) -> cl.Policy:
@@ -265,7 +257,11 @@ def small(random: Random, dialect: str) -> tuple[Conversation, Model]:
         writer.calls(random.choice((1, 2)))  # a frontier
     is_body = random.random() < 0.4
     words = f"tools #{random.choice((1, 100, 300, 1_200))}"
-    body = spelling.body(writer.messages, system="Be careful.", words=words, thinking=writer.thinking) if is_body else writer.messages
+    body = (
+        spelling.body(writer.messages, system="Be careful.", words=words, thinking=writer.thinking)
+        if is_body
+        else writer.messages
+    )
     conversation = cl.parse(body, dialect=dialect)
     head = _head(random, writer) if random.random() < 0.25 else []
     at = before_head if dialect != "mistral" else standing
@@ -285,10 +281,13 @@ def small(random: Random, dialect: str) -> tuple[Conversation, Model]:
 
 
 def model_of(conversation: Conversation, items: Sequence[Item], policy: cl.Policy, **more: Any) -> Model:
-    """What the reference model is told."""
+    """What the reference model is told; all pictures are one."""
     memo = Memo(sized)
+    pictures = [block for message in conversation.messages for block in message.blocks if isinstance(block, Media)]
     return Model(
-        items=weighed(items, conversation.messages, memo),
+        items=tuple(items),
+        weights=tuple(map(memo.message, conversation.messages)),
+        picture_tokens=max((block_tokens(block, sized) for block in pictures), default=0),
         policy=policy,
         count=sized,
         around_tokens=memo.overhead(conversation),
@@ -312,9 +311,7 @@ def planned(conversation: Conversation, model: Model) -> tuple[str, Plan | None]
         return "auto-off", None
     task = Task(when=model.when, pins=model.pins, reminders=model.reminders)  # type: ignore[arg-type]  # one of two words
     try:
-        return "", plan(
-            conversation, policy, task, memo, before, least_gain=known.min_gain if model.when == "auto" else 1
-        )
+        return "", plan(conversation, policy, task, memo, before, least_gain=known.min_gain if model.when == "auto" else 1)
     except CannotPlanError as refusal:
         return refusal.reason, None
 
@@ -323,7 +320,6 @@ def differences(conversation: Conversation, model: Model, made: Plan, expected: 
     """Where the plan is another one."""
     messages = conversation.messages
     quotes = [block.text for block in made.earlier if isinstance(block, Text)]
-    replaced = [[id(block) for block in message.blocks] if not isinstance(message.content, str) else message.content for message in made.replaced]
     assert expected.sizes is not None
     pairs = {
         "sizes": ({name: getattr(made.sizes, name) for name in SIZES}, {name: getattr(expected.sizes, name) for name in SIZES}),
@@ -333,17 +329,22 @@ def differences(conversation: Conversation, model: Model, made: Plan, expected: 
         ),
         "system": (list(map(id, made.system)), [id(messages[at]) for at in expected.system]),
         "preamble": (list(map(id, made.preamble)), [id(messages[at]) for at in expected.preamble]),
-        "pins": ([block.text for message in made.pins for block in message.blocks if isinstance(block, Text)], list(expected.pins)),
+        "pins": (
+            [block.text for message in made.pins for block in message.blocks if isinstance(block, Text)],
+            list(expected.pins),
+        ),
         "reminders": ([message.text for message in made.reminders], list(expected.reminders)),
         "quotes": (earlier_prompts(quotes[0]) if quotes else [], list(expected.quotes)),
         "pictures": (sum(isinstance(block, Media) for block in made.earlier), expected.pictures),
-        "replaced": (
-            replaced,
-            [[id(block) for block in messages[at].blocks] if not isinstance(messages[at].content, str) else messages[at].content for at in expected.replaced],
-        ),
+        "replaced": (list(map(_contents, made.replaced)), [_contents(messages[at]) for at in expected.replaced]),
         "irreducible": (sum(part.tokens for part in made.irreducible), expected.irreducible_tokens),
     }
     return [f"{name}: {ours} is not {theirs}" for name, (ours, theirs) in pairs.items() if ours != theirs]
+
+
+def _contents(message: Message) -> Any:
+    """What tells a message that only got its origins stated from all others."""
+    return message.content if isinstance(message.content, str) else list(map(id, message.blocks))
 
 
 SIZES: Final = ("budget", "trigger", "target", "room", "summary", "extras", "tail", "tail_room", "min_gain")
@@ -375,15 +376,19 @@ PREMISES: Final = (
 
 def _premises(model: Model, expected: Decision) -> list[str]:
     """What was true of a decision to ask."""
-    found = [expected.kind, *(name for name in ("pins", "quotes", "reminders", "prompt") if getattr(expected, name) not in ((), None))]
+    found = [
+        expected.kind,
+        *(name for name in ("pins", "quotes", "reminders", "prompt") if getattr(expected, name) not in ((), None)),
+    ]
     return [*found, *(["summary before"] if model.of_kind("summary", expected.cut) else [])]
 
 
 # --- Whole outputs ---------------------------------------------------------------------------------------------------
 
-OUTPUTS: Final = {"anthropic": 1_500, "openai-chat": 1_500, "openai-responses": 300, "bedrock": 300, "mistral": 300, "gemini": 300}
+OUTPUTS: Final = {"anthropic": 300, "openai-chat": 300, "openai-responses": 100, "bedrock": 100, "mistral": 100, "gemini": 100}
 """Conversations, each compacted up to three times in a row."""
-LATER: Final = ("irreducible", "summary-failed:not-smaller")
+REPLY: Final = "## Goal\n(none)\n## Orders, constraints and preferences\n(none)\n## Done\n- {}\n## Next step\n- go on"
+LATER: Final = ("irreducible", "summary-failed:not-smaller", "summary-failed:no-room")
 """Reasons that show only when a summary is asked for, or is there."""
 
 
@@ -410,9 +415,9 @@ def _expected(conversation: Conversation, made: Decision) -> list[Any]:
 
 def _items_after(model: Model, made: Decision) -> list[Item]:
     """What the messages of the output are."""
-    pins = [Item(kind="pins", tokens=0, held=made.pins)] if made.pins else []
-    summary = Item(kind="summary", tokens=0, held=made.quotes)
-    reminders = [Item(kind="reminder", tokens=0, held=(text,)) for text in made.reminders]
+    pins = [Item(kind="pins", held=made.pins)] if made.pins else []
+    summary = Item(kind="summary", held=made.quotes)
+    reminders = [Item(kind="reminder", held=(text,)) for text in made.reminders]
     prompt = () if made.prompt is None else (made.prompt,)
     first = [model.items[at] for at in (*made.system, *made.preamble)]
     return [*first, *pins, summary, *reminders, *(model.items[at] for at in prompt), *model.items[made.cut :]]
@@ -428,7 +433,8 @@ def _grown(random: Random, conversation: Conversation, model: Model, items: Sequ
     more = cl.parse(writer.messages, dialect=conversation.dialect).messages
     grown = evolve(conversation, messages=(*conversation.messages, *more))
     made = model_of(grown, [*items, *writer.items], model.policy, when="now", thinking=model.thinking)
-    return grown, evolve(made, pins=_pins(random, made.items))
+    behind = grown.fused[1]  # what is in a fused head has no index of its own
+    return grown, evolve(made, pins=tuple(at for at in _pins(random, made.items) if at >= behind))
 
 
 @pytest.mark.parametrize("dialect", OUTPUTS)
@@ -441,7 +447,12 @@ def test_every_output_is_the_reference_models(dialect: str) -> None:
         for again in range(3):
             expected = reference.decide(model)
             outcome = cl.compact(
-                conversation, model.policy, summarise=lambda _, again=again: f"{REPLY} {again}", when=model.when, pins=model.pins, reminders=model.reminders  # type: ignore[arg-type]  # one of two words
+                conversation,
+                model.policy,
+                summarise=_answering(again),
+                when=model.when,  # type: ignore[arg-type]  # one of two words
+                pins=tuple(map(conversation.wire_index, model.pins)),
+                reminders=model.reminders,
             )
             where = (dialect, number, again)
             items: Sequence[Item] = model.items
@@ -459,6 +470,11 @@ def test_every_output_is_the_reference_models(dialect: str) -> None:
 
     assert min(held[f"{again} target-met"] for again in range(3)) > OUTPUTS[dialect] // 6, held
     assert held["0 above-target"] > OUTPUTS[dialect] // 100
+
+
+def _answering(again: int) -> Callable[[SummaryRequest], str]:
+    """A summariser that says each time something else."""
+    return lambda request: REPLY.format(f"part {request.part}, time {again}")
 
 
 def _check_account(conversation: Conversation, outcome: cl.Compacted, expected: Decision) -> None:
@@ -500,11 +516,21 @@ def _logs(random: Random, dialect: str) -> tuple[Conversation, list[Item], list[
                 at = len(writer.items) + (place if len(messages) > 1 else 0)
                 call, text = result.call, result.text
                 outputs.append(
-                    reference.Output(at=at, call_at=called, tool=call.name, path=call.arguments["path"], text=text,
-                                     tokens=sized(text), failed=text.startswith("Error"))
+                    reference.Output(
+                        at=at,
+                        call_at=called,
+                        tool=call.name,
+                        path=call.arguments["path"],
+                        text=text,
+                        tokens=sized(text),
+                        failed=text.startswith("Error"),
+                    )
                 )
             names = [call.id for call in calls]
-            writer.add(messages, *(Item(kind="results", names=name, tokens=0) for name in (names if len(messages) > 1 else [",".join(names)])))
+            writer.add(
+                messages,
+                *(Item(kind="results", names=name) for name in (names if len(messages) > 1 else [",".join(names)])),
+            )
         if random.random() < 0.5:
             writer.said()
     conversation = cl.parse(writer.messages, dialect=dialect)

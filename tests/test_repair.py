@@ -420,3 +420,33 @@ def test_command_closes_what_is_pending(tmp_path: Path, capsys: pytest.CaptureFi
     assert "1 call is pending" in capsys.readouterr().out
     assert main(["repair", str(source), "--close"]) == 0
     assert "synthesize-result" in capsys.readouterr().out
+
+
+# -- Groq ----------------------------------------------------------------------------------------------------------------
+
+
+def test_list_of_texts_becomes_one_string_for_groq() -> None:
+    """O-CONTENT-01, its case string-only: no word is lost, and a user's list stays."""
+    parts = [text("looking"), {**text("now"), "cache_control": {"type": "ephemeral"}}, text("")]
+    messages = [user("hi", "there"), {**calls("a"), "content": parts}, tool("a"), model(text("so"))]
+    found = mended(messages, "openai-chat", profile="groq")
+
+    assert found == (
+        [user("hi", "there"), {**calls("a"), "content": "looking\n\nnow"}, tool("a"), model("so")],
+        ["merge-same-role", "merge-same-role"],
+    )
+
+
+def test_list_without_words_beside_calls_is_null_for_groq() -> None:
+    """Only where it is refused: one model took none."""
+    body = {"model": "qwen-qwq-32b", "messages": [user("hi"), {**calls("a"), "content": []}, tool("a")]}
+    found, names = mended(body, "openai-chat", profile="groq")
+
+    assert (found["messages"][1:], names) == ([calls("a"), tool("a")], ["merge-same-role"])
+
+
+def test_list_that_holds_more_than_texts_is_left() -> None:
+    """A refusal cannot be joined to words without becoming words."""
+    messages = [user("hi"), model(text("so"), {"type": "refusal", "refusal": "no"})]
+
+    assert left(messages, "openai-chat", profile="groq")[1] == [("O-CONTENT-01", "no safe fix applies here")]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from compactlib.protocol.repair import repair
 from compactlib.transcripts import read
 from compactlib.transcripts.rewriting import rewrite
 
+from .breaking import KINDS, broken
 from .sessions import FORMATS, Line, broken_sessions, holds_result, sessions, written
 
 DATA = Path(__file__).parent / "data" / "transcripts"
@@ -34,7 +37,7 @@ def rewritten(data: bytes) -> bytes:
 
 
 def said(conversation: Conversation) -> tuple[list[str], dict[str, list[str]]]:
-    """The words in order, and the results by call."""
+    """The words in order, blank ones apart, and the results by call."""
     words: list[str] = []
     results: dict[str, list[str]] = {}
     for message in render_messages(conversation):
@@ -44,7 +47,7 @@ def said(conversation: Conversation) -> tuple[list[str], dict[str, list[str]]]:
                 inner = block["content"]
                 text = inner if isinstance(inner, str) else "\n".join(part.get("text", "picture") for part in inner or [])
                 results.setdefault(block["tool_use_id"], []).append(f"{block.get('is_error')} {text}")
-            else:
+            elif block["type"] != "text" or block["text"].strip():
                 words.append(f"{message['role']} {json.dumps(block, sort_keys=True)}")
     return words, results
 
@@ -428,10 +431,13 @@ def test_line_ends_are_those_of_the_file(ending: bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (json.dumps([user("u1", None, "go"), reply("a1", "u1", "m1", call("t1")), user("u2", "a1", "x")]).encode(), "only a log"),
         (
-            jsonl(user("u1", None, "go"), reply("a1", "u1", "m1", call("t1")), user("u2", "a1", "x")).decode().encode("utf-16"),
-            "only a log",
+            json.dumps([user("u1", None, "go"), reply("a1", "u1", "m1", call("t1")), user("u2", "a1", "x")]).encode(),
+            "an export in one document",
+        ),
+        (
+            b"\xff\xfe" + jsonl(user("u1", None, "go"), reply("a1", "u1", "m1", call("t1")), user("u2", "a1", "x"))[:-1],
+            "no UTF-16",
         ),
     ],
 )
@@ -499,13 +505,39 @@ def test_a_call_and_its_result_are_renamed_where_they_stand() -> None:
     )
 
 
-def test_a_broken_line_that_would_have_to_change_is_named() -> None:
-    """Two records on one line are read and cannot be rewritten."""
-    two = json.dumps(reply("a1", "u1", "m1", UNSEALED)) + json.dumps(reply("a2", "a1", "m1", text("hello")))
-    data = jsonl(user("u1", None, "go")) + two.encode() + b"\n" + jsonl(user("u2", "a2", "x"))
+def test_two_records_on_a_line_get_a_line_each_where_it_has_to_change() -> None:
+    """The newline is all that the untouched one gains; a torn record before a whole one stays what it is."""
+    one, other = json.dumps(reply("a1", "u1", "m1", UNSEALED)), json.dumps(reply("a2", "a1", "m1", text("hello")))
+    for first, stays in ((one, []), (other[:90], [other[:90]])):
+        data = jsonl(user("u1", None, "go")) + (first + one).encode() + b"\n" + jsonl(reply("a3", "a1", "m1", text("hello")))
+        data += jsonl(user("u2", "a3", "x"))
+        made = rewritten(data).decode().split("\n")
 
-    with pytest.raises(WireError, match="line 2: does not hold one whole record"):
-        rewritten(data)
+        assert made[1 : 1 + len(stays)] == stays
+        assert [json.loads(line)["uuid"] for line in made if line and line not in stays] == ["u1", "a3", "u2"]
+        assert check_laws(data) == "written"
+
+
+def test_bytes_that_are_no_utf_8_stay_on_a_line_that_changes() -> None:
+    """The call beside them is renamed; they are as they were."""
+    data = jsonl(
+        user("u1", None, "go"), reply("a1", "u1", "m1", text("caf~"), call("bad id")), user("r1", "a1", answer("bad id"))
+    )
+    data = data.replace(b"caf~", b"caf\xe9")
+    made = rewritten(data)
+
+    assert b"caf\xe9" in made
+    assert b"bad id" not in made
+    assert check_laws(data) == "written"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_session_in_utf_16_stays_one(encoding: str) -> None:
+    """What a shell wrote is written back so."""
+    log = jsonl(user("u1", None, "gö"), reply("a1", "u1", "m1", call("t1")), user("u2", "a1", "x")).decode()
+    made = rewritten(("\ufeff" + log).encode(encoding))
+
+    assert made.decode(encoding).encode() == b"\xef\xbb\xbf" + rewritten(log.encode())
 
 
 def result_of(key: str) -> Line:
@@ -536,14 +568,129 @@ def test_the_branch_of_a_last_line_that_goes_stays_the_living_one() -> None:
     assert (last["type"], last["parentId"], last["customType"]) == ("custom", "e1", "compactlib")
 
 
-def test_what_cannot_be_written_back_is_refused_by_its_line() -> None:
-    """Three lines whose parents form a circle: no file would read as the mended conversation."""
-    answer = [{"tool_use_id": "t", "type": "tool_result", "content": "r"}]
-    call = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
-    lines: list[dict[str, Any]] = [
-        {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "x"}},
-        {"type": "user", "uuid": "r", "parentUuid": "a", "message": {"role": "user", "content": answer}},
-        {"type": "assistant", "uuid": "a", "parentUuid": "a", "message": {"id": "m", "role": "assistant", "content": call}},
+CIRCLE: list[Line] = [
+    {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "x"}},
+    {"type": "user", "uuid": "r", "parentUuid": "a", "message": {"role": "user", "content": answer("t")}},
+    {"type": "assistant", "uuid": "a", "parentUuid": "r", "message": {"id": "m", "role": "assistant", "content": [call("t")]}},
+    {"type": "user", "uuid": "v", "parentUuid": "a", "message": {"role": "user", "content": "y"}},
+]
+
+
+def test_a_circle_of_parents_is_opened() -> None:
+    """A result before its call, and each the other's parent: the branch is linked anew, and nothing earlier is lost."""
+    data = written(CIRCLE)
+
+    assert check_laws(data) == "written"
+    assert chain(rewritten(data)) == [("u", None), ("a", "u"), ("new", "a"), ("v", "new")]
+
+
+def test_a_reply_whose_lines_were_shuffled_is_read_in_the_order_of_the_tree() -> None:
+    """Nothing is wrong with it then, and no line changes."""
+    lines = [
+        user("u1", None, "go"),
+        reply("a1", "u1", "m1", call("t1")),
+        reply("a2", "a1", "m1", call("t2")),
+        user("r1", "a1", answer("t1")),
+        user("r2", "a2", answer("t2")),
+        user("u2", "r2", "and?"),
     ]
-    with pytest.raises(WireError, match=r"^line \d: written so, the session would not read"):
+    expected = read(written(lines)).messages
+    for order in itertools.permutations(lines):
+        data = written(list(order))
+        assert rewritten(data) is data
+        assert said(read(data).conversation) == said(read(written(lines)).conversation)
+    assert len(expected) == 4
+
+
+def test_a_dead_branch_behind_the_last_line_that_goes_is_not_read() -> None:
+    """Claude Code knows no line that says nothing and ends a branch: the last line that stays is put last."""
+    lines = [
+        user("u1", None, "go"),
+        reply("a1", "u1", "m1", text("done")),
+        user("x1", "u1", "another way"),
+        user("r1", "a1", answer("t9")),
+    ]
+    data = written(lines)
+
+    assert check_laws(data) == "written"
+    assert chain(rewritten(data)) == [("u1", None), ("x1", "u1"), ("a1", "u1")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([user("u1", None, "dead"), user("r1", None, answer("t9"), isMeta=True)], "line 2: .* living branch, and a dead one"),
+        ([user("r1", None, answer("t9"))], "line 1: nothing would be left of the session"),
+        (
+            [
+                user("u1", None, "go"),
+                reply("x1", "u1", "m1", text("a dead branch")),
+                {"type": "attachment", "uuid": "n1", "parentUuid": "n1", "attachment": {"type": "queued_command"}},
+                user("r1", "u1", answer("t9")),
+            ],
+            "line 1: wherever its lines stand and hang",
+        ),
+    ],
+)
+def test_what_cannot_be_written_back_is_refused_by_its_line(lines: list[Line], why: str) -> None:
+    """No file would read as the mended conversation, and the error says where and why."""
+    with pytest.raises(WireError, match=f"^{why}"):
         rewritten(written(lines))
+
+
+# -- every kind of damage ----------------------------------------------------------------------------------------------
+
+
+def outcomes_of(files: dict[str, list[bytes]], seeds: int) -> tuple[Counter[str], dict[str, list[str]]]:
+    """What became of each file under each kind of damage, all laws checked; and what was refused, by the reason."""
+    counts: Counter[str] = Counter()
+    refused: dict[str, list[str]] = {}
+    for kind, (name, lines), seed in itertools.product(KINDS, files.items(), range(seeds)):
+        data = broken(lines, kind, seed)
+        try:
+            read(data)
+        except WireError:
+            counts["unreadable"] += 1
+            continue
+        try:
+            counts[check_laws(data)] += 1
+        except WireError as error:
+            counts["refused"] += 1
+            assert re.match(r"line \d+: ", str(error))
+            refused.setdefault(str(error).partition(": ")[2], []).append(f"{name}, {kind} {seed}")
+    return counts, refused
+
+
+def test_nearly_every_damage_to_a_small_session_is_repaired() -> None:
+    """What is refused has nothing left to say."""
+    files = {path.name: path.read_bytes().rstrip(b"\n").split(b"\n") for path in sorted(DATA.iterdir())}
+    counts, refused = outcomes_of(files, 4)
+
+    assert counts.total() == len(files) * len(KINDS) * 4
+    assert counts["written"] > 250
+    assert len(refused) <= 2
+    assert all(reason.startswith("nothing would be left") for reason in refused), refused
+
+
+@settings(max_examples=150)
+@given(sessions(words=("Hello.", "Well.")), st.sampled_from(sorted(KINDS)), st.integers(0, 2**16))
+def test_damage_is_repaired_or_refused_with_its_line(lines: list[Line], kind: str, seed: int) -> None:
+    """No other error, and whatever is written obeys all laws."""
+    data = broken(written(lines, ends=False).split(b"\n"), kind, seed)
+    try:
+        check_laws(data)
+    except WireError as error:
+        assert re.match(r"(line \d+|\$): ", str(error))
+
+
+def test_damaged_real_sessions_are_repaired(shared: Path) -> None:
+    """Pieces of recorded sessions under every kind of damage."""
+    files = {}
+    for path in [*sorted((shared / "corpus" / "claude_code").iterdir()), *sorted((shared / "corpus" / "pi").iterdir())]:
+        lines = path.read_bytes().rstrip(b"\n").split(b"\n")
+        for at in range(0, len(lines), 150):
+            files[f"{path.name} {at}"] = lines[at : at + 40]
+    counts, refused = outcomes_of(files, 1)
+
+    assert counts["written"] > 150
+    assert counts["refused"] <= counts["written"] // 100, refused

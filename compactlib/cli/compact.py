@@ -5,8 +5,9 @@ Rules it obeys
     * The input is never written over.  ``--out`` is written aside, synced and
       renamed, so a file of that name is whole at every moment.
     * A refusal is an answer: it says in words what could not be done and why.
-    * No model is called.  The extractive summariser writes the summary, and
-      the account says so.
+    * No model is called unless the command line names one.  The account says
+      who wrote the summary and what was asked for it, also where it failed
+      (law L24).
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ from ..driving import compact as run_compaction
 from ..model import Json, Origin
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
 from ..store import DirectoryStore
-from ..summaries.extractive import Extractive
-from ..summaries.rendering import SummaryRequest
 from .describing import spelled_out
 from .options import (
     check_profile,
@@ -34,11 +33,12 @@ from .options import (
     format_option,
     input_option,
     profile_option,
-    window_options,
 )
+from .policy import policy_given, policy_options
 from .printing import Page, Piece, Segment, count, number, per_cent, print_json, shortened
 from .reading import Source, read_source, report_problems
 from .shares import KINDS, segments, shares
+from .summarising import Metered, asked_given, summariser_options
 from .writing import OutPath, refuse_out, write_aside
 
 __all__ = ["compact"]
@@ -55,13 +55,15 @@ _SAID: Final = {
     "store-failed": "what was to be cleared could not be stored",
     "prefix-at-provider": "the history before it is kept by the provider",
     "internal-invalid": "the result would break a rule of the provider",
+    "summary-failed": "the summariser gave no summary that could be taken",
 }
-"""Reasons, as one would say them."""
+"""Reasons, as one would say them; what follows a colon is told beside them."""
 
 
 @click.command()
 @file_argument
-@window_options(required=True)
+@policy_options
+@summariser_options
 @click.option("--out", type=OutPath(path_type=Path, dir_okay=False), help="Write the new conversation to this file.")
 @click.option("--focus", metavar="TEXT", help="What the summary is to pay attention to.")
 @click.option(
@@ -77,8 +79,6 @@ _SAID: Final = {
 @format_option
 def compact(
     file: str,
-    window: int,
-    reserve: int | None,
     out: Path | None,
     focus: str | None,
     store: Path | None,
@@ -91,26 +91,27 @@ def compact(
     """
     Replace the older part of FILE by a summary.
 
-    The summary is made from the text itself; no model is called. With --store
-    old outputs of tools are cleared first, each kept there and fetched back by
-    "expand"; if that is enough, nothing is summarised. What the new
-    conversation looks like is written to --out, in the dialect of the input.
-    Exit status 1 says that it was not compacted, and why.
+    The summary is made from the text itself and no model is called, unless
+    --summariser names one. With --store old outputs of tools are cleared first,
+    each kept there and fetched back by "expand"; if that is enough, nothing is
+    summarised. What the new conversation looks like is written to --out, in the
+    dialect of the input. Exit status 1 says that it was not compacted, and why.
     """
+    counter = counter_of(family)
+    policy = policy_given(counter=counter, profile=profile)
+    summariser = Metered(asked_given(counter=counter), counter)
     source = read_source(file, input_format)
     report_problems(source)
     if out is not None:
         refuse_out(out, file)
     conversation = source.transcript.conversation
     check_profile(profile, conversation.dialect)
-    policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family), profile=profile)
-    summariser = _Metered(Extractive(counter=policy.counter), policy)
     kept = None if store is None else DirectoryStore(store)
     outcome = run_compaction(conversation, policy, summarise=summariser, when="now", focus=focus, store=kept)
     if out is not None and isinstance(outcome, Compacted):
         write_aside(out, dumps(render(outcome.conversation)))
     if output_format == "json":
-        print_json(_as_json(outcome))
+        print_json(_as_json(outcome, summariser))
     else:
         page = Page()
         _show_outcome(page, source, outcome, policy)
@@ -121,27 +122,14 @@ def compact(
             elif outcome.summary:
                 _show_summary(page, outcome.summary)
             page.line(f"written: {out}" if out is not None else "nothing was written; --out FILE writes the new conversation")
+        elif summariser.requests:
+            page.table([[("cost", "bold"), _cost(summariser)]])
     return 0 if isinstance(outcome, Compacted) else 1
 
 
-class _Metered:
-    """A summariser, and what was asked of it."""
-
-    def __init__(self, summarise: Extractive, policy: Policy) -> None:
-        self.summarise = summarise
-        self.policy = policy
-        self.requests = self.read_tokens = self.written_tokens = 0
-
-    def __call__(self, request: SummaryRequest) -> str:
-        reply = self.summarise(request)
-        self.requests += 1
-        self.read_tokens += self.policy.counter(request.instructions) + self.policy.counter(request.text)
-        self.written_tokens += self.policy.counter(reply)
-        return reply
-
-
-def _as_json(outcome: Outcome) -> Json:
+def _as_json(outcome: Outcome, summariser: Metered) -> Json:
     return {
+        "summariser": summariser.asked.name,
         "outcome": outcome.report["outcome"],
         "reason": outcome.reason,
         "before_tokens": outcome.before_tokens,
@@ -171,7 +159,8 @@ def _show_outcome(page: Page, source: Source, outcome: Outcome, policy: Policy) 
         case Unchanged():
             page.line(("unchanged", "bold yellow"), f"  {before} tokens: {_SAID[outcome.reason]}")
         case Refused():
-            page.line(("refused", "bold red"), f"  {before} tokens: {_SAID.get(outcome.reason, 'it could not be done')}")
+            said = _SAID.get(outcome.reason.partition(":")[0], "it could not be done")
+            page.line(("refused", "bold red"), f"  {before} tokens: {said}")
             page.line(f"  {outcome.reason}: {outcome.why}")
         case _:
             assert_never(outcome)
@@ -218,7 +207,7 @@ def _figures(divided: list[dict[str, int]], kind: str, window: int) -> list[Piec
     return figures
 
 
-def _show_result(page: Page, outcome: Compacted, summariser: _Metered) -> None:
+def _show_result(page: Page, outcome: Compacted, summariser: Metered) -> None:
     """Where it was cut and why, what went, and what it cost."""
     report = outcome.report
     rows = _cleared_rows(outcome)
@@ -226,11 +215,22 @@ def _show_result(page: Page, outcome: Compacted, summariser: _Metered) -> None:
         rows += _summary_rows(outcome)
     if report["sizes"] is not None:
         rows += _target_rows(outcome)
-    work = f"{number(summariser.read_tokens)} tokens read in {count(summariser.requests, 'request')}"
-    rows.append(("cost", f"no model was called; extractive summariser, {work}, {number(summariser.written_tokens)} written"))
+    rows.append(("cost", _cost(summariser)))
     rows.append(("cache", f"the request differs from message {outcome.first_changed} on; a cached prefix ends there"))
     page.table([((name, "bold"), said) for name, said in rows])
     page.line()
+
+
+def _cost(summariser: Metered) -> str:
+    """Who was asked, how often, and for how much; in the provider's own figures too, where it gave some."""
+    asked = summariser.asked
+    if not summariser.requests:
+        return "no model was called, and no summary was asked for"
+    who = asked.name if asked.is_model else f"no model was called; {asked.name} summariser"
+    work = f"{number(summariser.read_tokens)} tokens read in {count(summariser.requests, 'request')}"
+    told = f"{who}, {work}, {number(summariser.written_tokens)} written"
+    figures = ", ".join(f"{name} {number(figure)}" for name, figure in summariser.usage.items())
+    return f"{told}; by its own account {figures}" if figures else told
 
 
 def _cleared_rows(outcome: Compacted) -> list[tuple[str, str]]:
@@ -262,7 +262,9 @@ def _summary_rows(outcome: Compacted) -> list[tuple[str, str]]:
     told = report["summary"]
     stands_for = count(told["replaced_messages"], "message")
     before = " and the summary before it" if told["had_previous"] else ""
-    rows.append(("summary", f"{number(told['tokens'])} tokens for {stands_for}{before}"))
+    rows.append(
+        ("marker" if report["rung"] == "snip" else "summary", f"{number(told['tokens'])} tokens for {stands_for}{before}")
+    )
     facts = told["anchors"]
     where = f"{number(facts['in_output'])} stand elsewhere, {number(facts['written'])} are kept verbatim"
     rows.append(("facts", f"{count(facts['found'], 'fact')} in what was replaced: {where}, {number(facts['left'])} are left out"))

@@ -21,14 +21,17 @@ How it works
     ===================  =====================================================
     `protocol_checks`    L1 to L5 and L26
     `loss_checks`        L6 to L9 and L11
+    `recovery_checks`    L10
     `size_checks`        L12, L13
-    `stability_checks`   L16, L17, L19
+    `asking_checks`      L14, L15, L24
+    `stability_checks`   L16 to L19
     `honesty_checks`     L20, L25
     `fact_checks`        L21 to L23
     ===================  =====================================================
 
-    Laws that speak of stores, sessions, ledgers and windows of summarisers
-    (L10, L14, L15, L18, L24) have no check yet.
+    What these laws say of a live loop (that useless compactions suspend
+    themselves, that appending alters no earlier byte, what a turn costs) cannot
+    be seen in one record.
 
 What is not here
     Making records (`running`, `shorthand`) and compactors that break the laws
@@ -41,14 +44,16 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from .asking_checks import asks_no_more, fits_window, pays_for_all
 from .fact_checks import claims_flagged, facts_survive, one_list_of_files
 from .findings import LAWS, Finding
 from .honesty_checks import one_summary, text_stays_text
 from .loss_checks import markers_true, nothing_invented, prompts_kept, tail_verbatim, untouched
 from .protocol_checks import boundaries, frontier, seals, system_untouched, validity, whole_steps
 from .record import Record
+from .recovery_checks import recoverable
 from .size_checks import smaller, target_or_reason
-from .stability_checks import deterministic, idle, input_untouched
+from .stability_checks import deterministic, idle, input_untouched, prefix_kept
 
 __all__ = ["CHECKS", "Check", "Finding", "judge"]
 
@@ -66,16 +71,21 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
         "L7": tail_verbatim,
         "L8": prompts_kept,
         "L9": nothing_invented,
+        "L10": recoverable,
         "L11": markers_true,
         "L12": smaller,
         "L13": target_or_reason,
+        "L14": asks_no_more,
+        "L15": fits_window,
         "L16": deterministic,
         "L17": idle,
+        "L18": prefix_kept,
         "L19": input_untouched,
         "L20": one_summary,
         "L21": facts_survive,
         "L22": claims_flagged,
         "L23": one_list_of_files,
+        "L24": pays_for_all,
         "L25": text_stays_text,
         "L26": system_untouched,
     }

@@ -21,7 +21,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from attrs import frozen
@@ -44,6 +44,8 @@ class Evidence:
         came_from: for each unit of the output the unit of the input it is, or ``None``.
         kept: the units of the input that are in the output.
         altered: for a unit of the output that is none of the input's, the one it was made of.
+        cleared: for a unit of the output that differs from that of the input in what tools gave or were given, and of which
+            the compactor says that it cleared it, that unit; it counts as kept.
         cut: the unit of the input at which the common tail begins; its length if there is none.
         head: how many units of the output stand before that tail.
         summaries: units of the output that are a summary.
@@ -58,6 +60,7 @@ class Evidence:
     came_from: tuple[int | None, ...]
     kept: frozenset[int]
     altered: Mapping[int, int]
+    cleared: Mapping[int, int]
     cut: int
     head: int
     summaries: tuple[int, ...]
@@ -82,10 +85,10 @@ def evidence(record: Record) -> Evidence:
     before = read(record.before, record.dialect, record.kinds)
     after = read(record.after, record.dialect, record.made_kinds)
     parts = divide(before, record.dialect)
-    tail = _common_tail(before, after)
+    tail = _common_tail(before, after, record.cleared, is_all=record.rung == "clear")
     if record.cut is not None:  # what stands before the cut and is equal may be something else
         tail = min(tail, sum(unit.index >= record.cut for unit in before))
-    came_from = _trace(before, after, tail, record.kept_prompt)
+    came_from = _trace(before, after, tail, record.kept_prompt, record.cleared)
     summaries = tuple(at for at, unit in enumerate(after) if unit.kind == "summary" and came_from[at] is None)
     words = [block.text for at in summaries[:1] for block in after[at].blocks if block.kind == "text"]
     summary = words[0] if words else ""
@@ -96,6 +99,7 @@ def evidence(record: Record) -> Evidence:
         came_from,
         frozenset(at for at in came_from if at is not None),
         _altered(before, after, came_from),
+        {at: back for at, back in enumerate(came_from) if back is not None and not _same(before[back], after[at])},
         len(before) - tail,
         len(after) - tail,
         summaries,
@@ -105,23 +109,33 @@ def evidence(record: Record) -> Evidence:
     )
 
 
-def _same(one: Unit, other: Unit) -> bool:
-    """Byte for byte; a unit that was fused into a head has only its blocks to be compared."""
+def _same(one: Unit, other: Unit, cleared: Collection[int] = ()) -> bool:
+    """
+    Byte for byte; a unit that was fused into a head has only its blocks to be compared.
+
+    Of a message of the input that was *cleared*, results and calls are compared by their ids alone.
+    """
+    if one.index in cleared and one.role == other.role and len(one.blocks) == len(other.blocks):
+        pairs = zip(one.blocks, other.blocks, strict=True)
+        return all(a.raw == b.raw or (a.kind == b.kind and a.kind in ("call", "result") and a.id == b.id) for a, b in pairs)
     if one.raw and other.raw:
         return one.raw == other.raw
     return one.role == other.role and one.raws == other.raws
 
 
-def _common_tail(before: tuple[Unit, ...], after: tuple[Unit, ...]) -> int:
+def _common_tail(before: tuple[Unit, ...], after: tuple[Unit, ...], cleared: Collection[int], *, is_all: bool) -> int:
+    """How many units at the end are the same; a head is passed over only if nothing but clearing was done."""
     count = 0
     for one, other in zip(reversed(before), reversed(after), strict=False):
-        if not _same(one, other) or one.kind in ("summary", "pin", "reminder"):
+        if not _same(one, other, cleared) or (one.kind in ("summary", "pin", "reminder") and not is_all):
             break
         count += 1
     return count
 
 
-def _trace(before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int, claimed: int | None) -> tuple[int | None, ...]:
+def _trace(
+    before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int, claimed: int | None, cleared: Collection[int]
+) -> tuple[int | None, ...]:
     """
     Where each unit of the output comes from: the tail one by one, the rest in order from the end, then anywhere.
 
@@ -134,14 +148,14 @@ def _trace(before: tuple[Unit, ...], after: tuple[Unit, ...], tail: int, claimed
     bound = len(before) - tail
     head = [at for at in reversed(range(len(after) - tail)) if after[at].kind not in ("summary", "pin", "reminder")]
     for at in head:
-        same = [back for back in range(bound - 1, -1, -1) if _same(before[back], after[at])]
+        same = [back for back in range(bound - 1, -1, -1) if _same(before[back], after[at], cleared)]
         found = next((back for back in same if before[back].index == claimed), same[0] if same else None)
         if found is not None:
             came_from[at] = bound = found
     taken = set(came_from)
     for at in head:
         if came_from[at] is None:
-            found = next((back for back, unit in enumerate(before) if back not in taken and _same(unit, after[at])), None)
+            found = next((back for back, unit in enumerate(before) if back not in taken and _same(unit, after[at], cleared)), None)
             came_from[at] = found
             taken.add(found)
     return tuple(came_from)

@@ -15,6 +15,7 @@ from typing import Final
 
 from .evidence import Evidence, evidence
 from .findings import Finding, broken
+from .heads import earlier_digests, earlier_prompts
 from .record import Record
 
 __all__ = ["claims_flagged", "facts_survive", "is_list", "one_list_of_files"]
@@ -33,6 +34,7 @@ def facts_survive(record: Record) -> Iterator[Finding]:
         return
     seen = evidence(record)
     output = "\n".join(block.raw for unit in seen.after for block in unit.blocks)
+    output += "\n".join(text for ref, text in (record.stored or {}).items() if ref in output)  # behind a reference
     if _LEFT_OUT.search(seen.body):
         return
     for unit in seen.before[: seen.cut]:
@@ -63,6 +65,8 @@ def _said(record: Record, seen: Evidence) -> str:
     flagged = {found[0] for pattern in (_HASH, _PATH) for found in pattern.finditer(old) if _FLAG.match(old, found.end())}
     texts = [block.text for unit in seen.before for block in unit.blocks if unit.kind != "summary"]
     texts += [old, *record.reminders]
+    quoted = [block.text for unit in seen.before if unit.kind == "summary" for block in unit.blocks]
+    texts += [text for one in quoted for text in (*(earlier_prompts(one) or ()), *earlier_digests(one))]
     said = "\n".join(texts)
     for claim in flagged:
         if claim not in "\n".join(text for text in texts if text is not old):

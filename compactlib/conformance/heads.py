@@ -21,13 +21,17 @@ from typing import Final
 
 from attrs import frozen
 
-__all__ = ["EARLIER", "Excerpt", "earlier_prompts", "excerpts", "folded", "is_plain", "sections", "shown", "unquoted"]
+__all__ = ["EARLIER", "Excerpt", "earlier_digests", "earlier_prompts", "excerpts", "folded", "is_plain", "sections", "shown", "stubs", "unquoted", "Stub"]
 
 EARLIER: Final = "[compactlib earlier prompts v1]\n"
-_QUOTED: Final = re.compile(r"\[prompt chars=([0-9]{1,9})\]\n")
+_QUOTED: Final = re.compile(r"\[(prompt|digest) chars=([0-9]{1,9})\]\n")
 _MARKER: Final = re.compile(
     r"\[truncated v1: omitted ([0-9]+) of ([0-9]+) chars, ([0-9]+) of ([0-9]+) lines; [^\]\n]*?"
     r"(?:; ([0-9]+) numbered lines from there follow)?\]"
+)
+_STUB: Final = re.compile(
+    r"\[cleared v1: ([a-z]{1,16}) of [^\n]*?; ([0-9]{1,15}) chars, ([0-9]{1,15}) lines; [^\n]*?; ref=([0-9a-f]{64})"
+    r"(?:; file=[^\n]*?)??(?:; [a-z ]{1,60})??(?:; arguments emptied, ref=([0-9a-f]{64}))?\]"
 )
 _NUMBERED: Final = re.compile(r"[0-9]+(?:: ([^\n]*\n)|~ ([^\n]*)\n)")
 _ESCAPES: Final = re.compile(r"(?<=\[)\\(?=[a-z])|(?<=ref=)\\(?=[0-9a-f])|(?<=ref: )\\(?=[0-9a-f])")
@@ -38,16 +42,26 @@ _FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', 
 
 def earlier_prompts(text: str) -> list[str] | None:
     """The prompts quoted in a text of that form, ``None`` if it is none."""
+    quoted = _entries(text)
+    return None if quoted is None else [said for kind, said in quoted if kind == "prompt"]
+
+
+def earlier_digests(text: str) -> list[str]:
+    """The digests that stand beside them."""
+    return [said for kind, said in _entries(text) or () if kind == "digest"]
+
+
+def _entries(text: str) -> list[tuple[str, str]] | None:
     if not text.startswith(EARLIER):
         return None
-    prompts, at = [], len(EARLIER)
+    found, at = [], len(EARLIER)
     while at < len(text):
         line = _QUOTED.match(text, at)
-        if line is None or line.end() + int(line[1]) > len(text):
+        if line is None or line.end() + int(line[2]) > len(text):
             return None
-        prompts.append(text[line.end() : line.end() + int(line[1])])
-        at = line.end() + int(line[1]) + 1
-    return prompts
+        found.append((line[1], text[line.end() : line.end() + int(line[2])]))
+        at = line.end() + int(line[2]) + 1
+    return found
 
 
 def sections(body: str) -> list[tuple[str, str]]:
@@ -85,6 +99,32 @@ def is_plain(text: str) -> bool:
 def folded(text: str) -> str:
     """*text* for comparison: case, quotation marks, control characters, backslashes and white space do not count."""
     return " ".join(_CONTROLS.sub("", text).translate(_FLATTEN).casefold().split())
+
+
+@frozen
+class Stub:
+    """
+    What stands for an output that was cleared.
+
+    Attributes:
+        text: its own words.
+        what: ``result``, or a kind of media.
+        chars, lines: of what it stands for, as it claims.
+        ref: by which that can be fetched.
+        arguments_ref: by which the arguments of the call can be fetched, if they were emptied.
+    """
+
+    text: str
+    what: str
+    chars: int
+    lines: int
+    ref: str
+    arguments_ref: str
+
+
+def stubs(text: str) -> list[Stub]:
+    """The stubs in a text, whoever wrote them."""
+    return [Stub(one[0], one[1], int(one[2]), int(one[3]), one[4], one[5] or "") for one in _STUB.finditer(text)]
 
 
 @frozen

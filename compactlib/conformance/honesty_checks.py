@@ -14,8 +14,9 @@ from typing import Final
 
 from .evidence import Evidence, evidence, last_replies
 from .findings import Finding, broken
-from .heads import folded, is_plain, sections, unquoted
+from .heads import earlier_prompts, folded, is_plain, sections, unquoted
 from .record import Record
+from .units import Unit
 
 __all__ = ["one_summary", "text_stays_text"]
 
@@ -27,7 +28,7 @@ def one_summary(record: Record) -> Iterator[Finding]:
     if record.outcome != "compacted" and not record.exchanges:
         return
     seen = evidence(record)
-    if record.outcome == "compacted":
+    if record.outcome == "compacted" and record.rung != "clear":
         yield from _exactly_one(seen)
         yield from _done_stays_done(seen)
     yield from _shown_once(record, seen)
@@ -121,7 +122,8 @@ def _headings(record: Record, seen: Evidence) -> Iterator[Finding]:
     for heading in (twice + strange)[:1]:
         yield from broken("TEXT-2", f"the summary has a section {heading!r} that is not its own")
     forged = re.search(
-        r"(?<!\\)\[compactlib (?:summary|earlier)|\bref=[0-9a-f]{64}|(?<!\\)\[truncated v1:", _without_quotations(seen.body)
+        r"(?<!\\)\[compactlib (?:summary|earlier)|\bref=[0-9a-f]{64}|(?<!\\)\[truncated v1:",
+        _without_issued(_without_quotations(seen.body), record),
     )
     if forged:
         yield from broken("TEXT-2", f"the summary holds {forged[0]!r}, which was never issued")
@@ -130,6 +132,11 @@ def _headings(record: Record, seen: Evidence) -> Iterator[Finding]:
 def _without_quotations(body: str) -> str:
     """*body* without the lines that quote the first prompt, whose marker is ours."""
     return "\n".join(line for line in body.split("\n") if not line.startswith("> "))
+
+
+def _without_issued(body: str, record: Record) -> str:
+    """*body* without the references by which something can be fetched (law L10 looks at what)."""
+    return re.sub(r"\bref=([0-9a-f]{64})", lambda found: "" if found[1] in (record.stored or ()) else found[0], body)
 
 
 def _provenance(record: Record, seen: Evidence) -> Iterator[Finding]:
@@ -141,6 +148,7 @@ def _provenance(record: Record, seen: Evidence) -> Iterator[Finding]:
         for block in unit.blocks
         if block.kind == "text" and (seen.parts.kinds[at] in tellers or unit.of_kind("result"))
     ]
+    said += [text for unit in seen.before if unit.kind == "summary" for text in _quoted_in(unit)]
     carried = sections(seen.previous.body) if seen.previous is not None else []
     carried += [section for exchange in last_replies(record) for section in sections(exchange.previous)]
     proven = folded("\n".join([*said, *(text for heading, text in carried if heading in record.quoting_headings)]))
@@ -149,6 +157,11 @@ def _provenance(record: Record, seen: Evidence) -> Iterator[Finding]:
         words = _words(line)
         if words and words not in proven and not line.startswith("> "):
             yield from broken("TEXT-3", f"the summary puts words into a person's mouth: {line[:60]!r}")
+
+
+def _quoted_in(unit: Unit) -> list[str]:
+    """The prompts that stand behind a summary, in a person's own words."""
+    return [text for block in unit.blocks for text in earlier_prompts(block.text) or ()]
 
 
 def _words(line: str) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 from .evidence import Evidence, evidence, last_replies
 from .fact_checks import is_list
 from .findings import Finding, broken, unknown
-from .heads import Excerpt, earlier_prompts, excerpts, folded, is_plain, sections, shown
+from .heads import Excerpt, earlier_digests, earlier_prompts, excerpts, folded, is_plain, sections, shown, stubs
 from .record import Exchange, Origin, Record
 from .units import Block, Unit
 
@@ -25,7 +25,7 @@ _REASONS: Final = {
     "compacted": ("target-met", "above-target"),
     "unchanged": ("below-trigger", "auto-off", "vetoed", "nothing-new"),
     "refused": (
-        "overhead-exceeds-threshold", "irreducible", "no-legal-cut", "prefix-at-provider", "invalid-input", "suspended",
+        "overhead-exceeds-threshold", "irreducible", "no-legal-cut", "no-digest", "vetoed", "prefix-at-provider", "invalid-input", "suspended",
         "store-failed", "internal-invalid", "raced",
     ),
 }  # fmt: skip
@@ -120,10 +120,11 @@ def _reason(record: Record) -> Iterator[Finding]:
 
 
 def tail_verbatim(record: Record) -> Iterator[Finding]:
-    """TAIL-1: from the cut on, every message is as it was, byte for byte and in order."""
+    """TAIL-1: from the cut on, every message is as it was, byte for byte and in order; TAIL-2: clearing spares the newest."""
     if record.outcome != "compacted":
         return
     seen = evidence(record)
+    yield from _cleared_tail(record, seen)
     if record.cut is not None and seen.cut < len(seen.before) and seen.before[seen.cut].index > record.cut:
         changed = seen.before[seen.cut - 1].index
         yield from broken("TAIL-1", f"the tail begins at {record.cut}, and message {changed} is not in its place as it was")
@@ -131,6 +132,20 @@ def tail_verbatim(record: Record) -> Iterator[Finding]:
         yield from broken("TAIL-1", f"the tail begins at {record.cut}, and the last message is not as it was")
     elif record.same_tail is False:
         yield from broken("TAIL-1", "the messages of the tail are equal and not the same")
+
+
+def _cleared_tail(record: Record, seen: Evidence) -> Iterator[Finding]:
+    """Nothing is cleared in the last tail tokens, from the beginning of the step that they begin in."""
+    limit, sizes = record.limits.tail, record.sizes
+    if record.rung != "clear" or limit is None or sizes is None or len(sizes) != len(seen.before):
+        return
+    first = len(sizes)
+    while first and sum(sizes[first - 1 :]) <= limit:
+        first -= 1
+    first = next((start for start, stop in seen.parts.steps if start < first < stop), first)
+    for back in seen.cleared.values():
+        if back >= first and seen.before[back].role != "model":
+            yield from broken("TAIL-2", f"message {seen.before[back].index} is of the last {limit} tokens and has been cleared")
 
 
 # --- L8 --------------------------------------------------------------------------------------------------------------
@@ -260,7 +275,24 @@ def nothing_invented(record: Record) -> Iterator[Finding]:
         if not _is_ours(record, seen, at, block):
             shown_text = block.text[:60] if block.text else block.raw[:60]
             yield from broken("NEW-1", f"message {seen.after[at].index} of the output holds what nobody wrote: {shown_text!r}")
+    yield from _cleared_parts(seen)
     yield from _summary_is_reply(record, seen)
+
+
+def _cleared_parts(seen: Evidence) -> Iterator[Finding]:
+    """What was cleared is a stub now, or no arguments at all."""
+    for at, back in seen.cleared.items():
+        for old, new in zip(seen.before[back].blocks, seen.after[at].blocks, strict=True):
+            is_empty = new.kind == "call" and new.text in ("{}", "")
+            if old.raw != new.raw and not is_empty and not (new.kind == "result" and _stubs_alone(old.text, new.text)):
+                yield from broken("NEW-1", f"message {seen.after[at].index} holds what nobody said: {new.text[:60]!r}")
+
+
+def _stubs_alone(old: str, new: str) -> bool:
+    """Whether every line of *new* is a stub or a line of *old*."""
+    made = {stub.text for stub in stubs(new)}
+    lines = set(old.split("\n"))
+    return bool(made) and all(line in made or line in lines for line in new.split("\n"))
 
 
 def _is_ours(record: Record, seen: Evidence, at: int, block: Block) -> bool:
@@ -269,7 +301,11 @@ def _is_ours(record: Record, seen: Evidence, at: int, block: Block) -> bool:
     kind = seen.after[at].kind
     if kind == "summary":
         quoted = earlier_prompts(block.text)
-        return block is seen.after[at].blocks[0] or (quoted is not None and all(_was_said(text, seen) for text in quoted))
+        if block is seen.after[at].blocks[0]:
+            return True
+        known = {*record.digests, *(one for unit in seen.before for held in unit.blocks for one in earlier_digests(held.text))}
+        is_known = known.issuperset(earlier_digests(block.text))
+        return quoted is not None and is_known and all(_was_said(text, seen) for text in quoted)
     if kind == "reminder":
         return block.text in record.reminders or is_list(block.text)  # whether the list is true is for L23
     if kind == "pin" and block.text.startswith("[pinned "):
@@ -288,7 +324,10 @@ def _was_said(text: str, seen: Evidence) -> bool:
 _OWN_LINES: Final = ("first prompt:", "latest prompt:", "(none)", "")
 _FLAGS: Final = re.compile(r" ?\[(?:reopened|unverified|contradicted: [^\]\n]*|not verified: [^\]\n]*)\]")
 _FACTS: Final = "Kept verbatim"
-_LEFT: Final = re.compile(r"and more: [0-9]+ facts were left out\b.*|[0-9]+ more: ref=.*")
+_LEFT: Final = re.compile(
+    r"and more: [0-9]+ facts (?:were left out\b.*|and [0-9]+ references: ref=[0-9a-f]{64})"
+    r"|the messages before message [0-9]+ as they were: ref=[0-9a-f]{64}"
+)
 
 
 def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
@@ -302,7 +341,7 @@ def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
         if not heading and seen.read is None:
             continue  # another compactor's header
         if heading == _FACTS and heading in (record.known_headings or ()):
-            yield from _facts_stood_there(seen, text)
+            yield from _facts_stood_there(record, seen, text)
             continue
         for line in text.split("\n"):
             words = folded(_FLAGS.sub("", re.sub(r"^\s*(?:[-*+•]|[0-9]+\.|>)\s+", "", line)))
@@ -314,7 +353,7 @@ def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
             yield from broken("NEW-2", f"the summary says what the reply did not: {line[:60]!r}")
 
 
-def _facts_stood_there(seen: Evidence, text: str) -> Iterator[Finding]:
+def _facts_stood_there(record: Record, seen: Evidence, text: str) -> Iterator[Finding]:
     """What the library adds to a reply by itself is a slice of what was said, or was in the summary before."""
     texts = [block.text for unit in seen.before for block in unit.blocks]
     texts += [json.dumps(json.loads(block.raw), ensure_ascii=False) for unit in seen.before for block in unit.of_kind("other")]
@@ -322,6 +361,8 @@ def _facts_stood_there(seen: Evidence, text: str) -> Iterator[Finding]:
     for line in text.split("\n"):
         item = line.strip().removeprefix("- ")
         kind, _, clause = item.partition(": ")
+        if item.rpartition(": ref=")[2] in (record.stored or ()):
+            continue  # a way back; what stands behind it is for law L10
         if item in _OWN_LINES or _LEFT.fullmatch(item) or folded((clause or kind).replace("⏎", " ")) in everything:
             continue
         yield from broken("NEW-2", f"a fact that nobody stated was added: {line[:60]!r}")

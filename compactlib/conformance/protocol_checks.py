@@ -104,7 +104,7 @@ def whole_steps(record: Record) -> Iterator[Finding]:
 
 def boundaries(record: Record) -> Iterator[Finding]:
     """CUT-1 the tail begins with a turn or a step; CUT-2 with its prompt kept; CUT-3 and it is the right one."""
-    if record.outcome != "compacted":
+    if record.outcome != "compacted" or record.rung == "clear":  # which cuts nothing off
         return
     seen = evidence(record)
     parts = seen.parts
@@ -145,7 +145,7 @@ def _kept_prompt(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
 
 def _choice(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
     limit, sizes = record.limits.tail, record.sizes
-    if limit is None or sizes is None or record.cut is None:
+    if limit is None or sizes is None or record.cut is None or record.rung == "collapse":  # digests decide how far it goes
         return
     cuts = legal_cuts(seen.before, seen.parts, sizes, record.before, record.dialect) if len(sizes) == len(seen.before) else None
     if cuts is None:
@@ -194,6 +194,9 @@ def seals(record: Record) -> Iterator[Finding]:
     seen = evidence(record)
     known = {block.raw for unit in seen.before for block in unit.of_kind("reasoning")}
     current = seen.parts.current_turn
+    for back in seen.cleared.values():
+        if back >= current and seen.before[back].role == "model":
+            yield from broken("SEAL-1", f"message {seen.before[back].index} is of the current turn and has been altered")
     for at, unit in enumerate(seen.after):
         if seen.came_from[at] is not None:
             continue

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from attrs import frozen
@@ -45,6 +46,8 @@ class Exchange:
         previous: the summary it was asked to bring up to date, ``""`` if none.
         context: what it was shown of the part that stays, shortened perhaps.
         part, parts, attempt: counted from 1; a long transcript is shown in parts.
+        tokens: size of text and instructions, measured.
+        max_tokens: how long a reply was asked for.
         reply: the text of the reply, ``None`` if there was none.
         stop: why the reply ended; ``end`` and its like are normal.
         tool_calls: how many tools it called.
@@ -58,6 +61,8 @@ class Exchange:
     part: int = 1
     parts: int = 1
     attempt: int = 1
+    tokens: int | None = None
+    max_tokens: int | None = None
     reply: str | None = None
     stop: str = "end"
     tool_calls: int = 0
@@ -72,21 +77,27 @@ class Limits:
     Attributes:
         budget: what a request may hold.
         trigger: the size above which something is to be done.
+        clearing: the size above which old outputs are to be cleared.
         target: the size to reach.
         tail: the largest tail, the kept prompt of a step cut included.
         room: what the target leaves for messages.
         summary: the largest summary.
         min_gain: what has to be saved at least.
+        clear_at_least: what clearing has to save at least, unless it reaches the target.
+        summariser: what a request to the summariser and its reply may be together.
         step_cuts: whether a turn may be cut between its steps.
     """
 
     budget: int | None = None
     trigger: int | None = None
+    clearing: int | None = None
     target: int | None = None
     tail: int | None = None
     room: int | None = None
     summary: int | None = None
     min_gain: int | None = None
+    clear_at_least: int | None = None
+    summariser: int | None = None
     step_cuts: bool = True
 
 
@@ -108,6 +119,9 @@ class Record:
         over_by_tokens, irreducible_tokens, fits: what it says about a result above the target.
         dangling: how many dangling calls it says it dropped.
         facts_left: how many facts it says it left out (law L21).
+        first_changed: the first message of *before* at which it says that the request differs.
+        cleared: the messages of *before* in which it says that it cleared outputs.
+        paid: how many requests stand in its account.
         kinds, made_kinds: what the messages of *before* and *after* are, by index.
         kinds_told: whether the compactor was told the kinds, too.
         sizes: tokens of the messages of *before*, those of a fused head taken apart.
@@ -116,6 +130,11 @@ class Record:
         pins: (message, block) of *before* that were to survive.
         pinned_tokens: their size.
         reminders: texts that were to be put back.
+        rung: what was done to the old messages: ``clear``, ``collapse``, ``summarise`` or ``snip``, the last where it was
+            several; ``None`` if nobody says.
+        digests: the digests of turns that the compactor was given.
+        stored: what can be fetched, as text, by its reference; ``None`` if there is no store.
+        undone: the body that undoing gives back.
         exchanges: with the summariser, in order.
         headings: of the sections that a reply has to have, if the compactor has such.
         known_headings: all that a summary may have.
@@ -141,6 +160,9 @@ class Record:
     fits: bool | None = None
     dangling: int | None = None
     facts_left: int | None = None
+    first_changed: int | None = None
+    cleared: tuple[int, ...] = ()
+    paid: int | None = None
     kinds: tuple[Origin | None, ...] | None = None
     made_kinds: tuple[Origin | None, ...] | None = None
     kinds_told: bool = True
@@ -151,6 +173,10 @@ class Record:
     pins: tuple[tuple[int, int], ...] = ()
     pinned_tokens: int | None = None
     reminders: tuple[str, ...] = ()
+    rung: str | None = None
+    digests: tuple[str, ...] = ()
+    stored: Mapping[str, str] | None = None
+    undone: Json = None
     exchanges: tuple[Exchange, ...] | None = None
     headings: tuple[str, ...] | None = None
     known_headings: tuple[str, ...] | None = None

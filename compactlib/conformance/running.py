@@ -18,17 +18,20 @@ What is not here
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
 
 from attrs import evolve
 
 from ..budget import Policy, sizes
 from ..dialects import parse, render
-from ..errors import PolicyError
+from ..errors import PolicyError, StoreError
 from ..model import Conversation, Json
 from ..outcomes import Compacted, Outcome, Refused
 from ..planning import overhead_tokens
+from ..store import Store, fetch
 from ..summaries.acceptance import Summary
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
@@ -79,8 +82,13 @@ def observe(
     options: dict[str, Any] = {"when": when, "pins": pins, "reminders": reminders, **more}
     outcome = compact(conversation, policy, summarise=_logged(answer, log), **options)
     memo = _memo(policy)
+    record = _record(outcome, conversation, policy, memo)
+    least = record.limits.clear_at_least
+    if least is None:
+        least = record.limits.min_gain if when == "auto" else 1
     record = evolve(
-        _record(outcome, conversation, policy, memo),
+        record,
+        limits=evolve(record.limits, clear_at_least=least),
         before=before,
         when=when,
         kinds=None if kinds is None else tuple(kinds),
@@ -94,9 +102,17 @@ def observe(
         mutated=_wire(conversation) != before,
     )
     if memo is not None:
-        record = evolve(record, sizes=tuple(map(memo.message, conversation.messages)), before_tokens=memo.request(conversation))
+        # where outputs were cleared before something was cut off, the cut was chosen on other sizes than these
+        sizes_known = not record.cleared or record.rung == "clear"
+        record = evolve(
+            record,
+            sizes=tuple(map(memo.message, conversation.messages)) if sizes_known else None,
+            before_tokens=memo.request(conversation),
+            exchanges=tuple(_measured(exchange, memo) for exchange in log),
+        )
     if isinstance(outcome, Compacted):
         record = _with_result(record, outcome, conversation, memo)
+        record = evolve(record, undone=_wire(outcome.undo()), stored=_stored(more.get("store"), outcome, record.after))
         record = evolve(record, again=_again(compact, outcome.conversation, policy, answer))
     if repeat:
         second: list[Exchange] = []
@@ -124,7 +140,8 @@ def _memo(policy: Policy) -> Memo | None:
 
 def _with_result(record: Record, outcome: Compacted, conversation: Conversation, memo: Memo | None) -> Record:
     """*record* with what was measured of the output."""
-    record = evolve(record, same_tail=_same_tail(conversation, outcome.conversation, outcome.cut))
+    if not record.cleared:
+        record = evolve(record, same_tail=_same_tail(conversation, outcome.conversation, outcome.cut))
     if memo is None:
         return record
     parsed = parse(record.after, dialect=record.dialect)
@@ -165,6 +182,7 @@ def _logged(answer: Callable[[SummaryRequest], str | Summary], log: list[Exchang
             instructions=request.instructions,
             previous=request.previous,
             context=request.context,
+            max_tokens=request.max_tokens,
             part=request.part,
             parts=request.parts,
             attempt=request.attempt,
@@ -194,6 +212,9 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
             room=known.room,
             summary=known.summary,
             min_gain=known.min_gain,
+            clearing=known.clearing,
+            clear_at_least=policy.clearing.clear_at_least_tokens,
+            summariser=policy.summariser_window_tokens or known.window,
             tail=(outcome.report.get("sizes") or {}).get("tail"),
         )
     record = Record(
@@ -205,12 +226,18 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
         reason=outcome.reason,
         limits=limits,
         same_object=outcome.conversation is conversation,
+        first_changed=outcome.first_changed,
+        paid=len(outcome.report.get("asked", ())),
     )
+    if isinstance(outcome, Refused):
+        return evolve(record, irreducible_tokens=outcome.irreducible_tokens)
     if isinstance(outcome, Compacted):
         return evolve(
             record,
             cut=outcome.cut,
             kept_prompt=outcome.kept_prompt,
+            rung=outcome.report.get("rung"),
+            cleared=tuple(sorted({unit["position"] for unit in outcome.report.get("cleared", ())})),
             over_by_tokens=outcome.over_by_tokens,
             irreducible_tokens=outcome.irreducible_tokens,
             fits=outcome.fits,
@@ -219,6 +246,29 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
             pinned_tokens=(outcome.report.get("head") or {}).get("pins"),
         )
     return record
+
+
+def _measured(exchange: Exchange, memo: Memo) -> Exchange:
+    return evolve(exchange, tokens=memo.counter(exchange.instructions) + memo.counter(exchange.text))
+
+
+_REF: Final = re.compile(r"\bref=([0-9a-f]{64})\b")
+
+
+def _stored(store: Store | None, outcome: Compacted, after: Json) -> dict[str, str] | None:
+    """What can be fetched by the references that the output names or that were given out, and by those behind them."""
+    if store is None:
+        return None
+    found: dict[str, str] = {}
+    refs = [*_REF.findall(json.dumps(after)), *outcome.issued]
+    while refs:
+        ref = refs.pop()
+        if ref in found:
+            continue
+        with suppress(StoreError):
+            found[ref] = fetch(store, ref).decode("utf-8", "surrogatepass")
+            refs += _REF.findall(found[ref])
+    return found
 
 
 def _same_tail(before: Conversation, after: Conversation, cut: int) -> bool:

@@ -27,7 +27,8 @@ def smaller(record: Record) -> Iterator[Finding]:
     if before is None or after is None:
         yield from unknown("SIZE-1", "nobody measured")
         return
-    gain = 1 if record.when == "now" else max(record.limits.min_gain or 1, 1)
+    is_free = record.when == "now" or bool(record.cleared)  # what clearing has to save is for law L18
+    gain = 1 if is_free else max(record.limits.min_gain or 1, 1)
     if before - after < gain:
         yield from broken("SIZE-1", f"{before} tokens became {after}; at least {gain} have to be saved")
 
@@ -70,5 +71,5 @@ def _could_be_smaller(record: Record, after: int, target: int) -> Iterator[Findi
     last = last_words(seen)
     protected = last is not None and last not in seen.kept  # perhaps a person's last words, or picture
     has_to_be_quoted = protected or words_beside_results(seen) or any(block.kind == "media" for _, block in seen.new)
-    if limit is not None and smallest <= limit and not has_to_be_quoted:
+    if limit is not None and smallest <= limit and not has_to_be_quoted and record.rung not in ("clear", "collapse"):
         yield from broken("SIZE-2", f"{after} tokens are above the target of {target}, though a tail fits the {limit} allowed")

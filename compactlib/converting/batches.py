@@ -11,7 +11,9 @@ Rules it obeys
     * A result answers the nearest earlier open call with its id, so an id that
       is used again in another turn pairs with its own call.
     * Law L4.  Pending calls stay open.  A call that was passed over is
-      answered, as in a repair: its outcome is unknown.
+      answered, as in a repair: its outcome is unknown.  What stands for a
+      medium that could not be carried over would be a person's words behind
+      pending calls, and pass them over: it goes into the result before it.
     * Linear in the number of blocks.
 
 How it works
@@ -27,6 +29,8 @@ What is not here
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 from attrs import evolve
@@ -35,10 +39,10 @@ from ..model import Block, Call, Conversation, Media, Origin, Result, Text
 from ..protocol.answering import UNKNOWN_OUTCOME
 from ..protocol.violation import quote
 from ..recognition import is_marker
-from ..turns import divide
+from ..turns import Division, Kind, divide
 from .losses import Losses
 from .naming import Names
-from .slots import FAILED, Piece, Slot
+from .slots import FAILED, Piece, Slot, is_note
 
 __all__ = ["arrange"]
 
@@ -75,7 +79,7 @@ def arrange(slots: list[Slot], conversation: Conversation, ids: Names, tools: Na
         elif slot.has_results or any(isinstance(block, Result) for block, _origin in slot.pieces):
             arranger.answers(slot)
         else:
-            arranger.out.append(slot)
+            arranger.said(slot)
     arranger.close()
     return arranger.written()
 
@@ -97,6 +101,13 @@ class _Arranger:
         self.out: list[Slot | _Batch] = []
         self.open: dict[str, list[_Batch]] = {}  # id -> the batches with open calls of it, the nearest last
         self.count = 0  # calls that had no id of their own
+        self.batch: _Batch | None = None  # the last to which media in a slot of their own belong,
+        self.media: Slot | None = None  # and that slot
+
+    @cached_property
+    def division(self) -> Division:
+        """How the input divides; seldom asked for."""
+        return divide(self.conversation)
 
     # -- reading ---------------------------------------------------------------------------------------------------------
 
@@ -168,9 +179,39 @@ class _Arranger:
                 batch.answered = slot.position
             batch.results.append((Result(call.id, block.content, block.wire), origin))
         if others and isinstance(last, _Batch) and last.results and not is_first:
-            last.beside += others
+            last.beside += self._attached(last, others, slot.position) if last.open else others
         elif others:
             self.out.append(evolve(slot, pieces=tuple(others), is_tool=False))
+
+    def said(self, slot: Slot) -> None:
+        """A slot of words and media; one of a tool's media, perhaps behind others of them, belongs to the batch before it."""
+        last = self.out[-1] if self.out else None
+        batch = last if isinstance(last, _Batch) else self.batch if last is not None and last is self.media else None
+        waits = slot.side == "user" and batch is not None and bool(batch.results and batch.open)
+        if waits and batch is not None and self.division.kinds[slot.position] is Kind.ATTACHMENT:
+            slot = evolve(slot, pieces=tuple(self._attached(batch, slot.pieces, slot.position)))
+            self.batch, self.media = batch, slot
+        if slot.pieces:
+            self.out.append(slot)
+
+    def _attached(self, batch: _Batch, pieces: Sequence[Piece], position: int) -> list[Piece]:
+        """What stands behind results while calls are pending, if nobody said any of it: media, and no notes of lost ones."""
+        kept = [piece for piece in pieces if not is_note(piece[0])]
+        if not all(_is_attached(block) for block, _origin in kept):
+            return list(pieces)
+        if not any(isinstance(block, Text) for block, _origin in pieces):  # some target may want words there; they are nobody's
+            return [(block, origin or Origin.ATTACHMENT) for block, origin in pieces]
+        if len(kept) == len(pieces):
+            return kept
+        result, origin = batch.results[-1]
+        if isinstance(result, Result):
+            parts = [block for block in result.blocks if block != Text("")]
+            parts += [block for block, _origin in pieces if is_note(block)]
+            words = [part.text for part in parts if isinstance(part, Text)]
+            content = "\n".join(words) if len(words) == len(parts) else tuple(parts)
+            batch.results[-1] = evolve(result, content=content), origin
+        self.losses.at("grouping", position, "what stands for a medium is in the result before it, because calls are pending")
+        return kept if any(isinstance(block, Media) for block, _origin in kept) else []  # else nothing is left to announce
 
     def _batch_of(self, result: Result, last: Slot | _Batch | None) -> _Batch | None:
         """The nearest batch in which a call with the result's id is open; else the last, where results go by their order."""
@@ -199,7 +240,7 @@ class _Arranger:
         """Answer what was passed over."""
         if not self.open:
             return
-        pending = {position for position, _ordinal in divide(self.conversation).pending}
+        pending = {position for position, _ordinal in self.division.pending}
         live = next((one for one in reversed(self.out) if isinstance(one, _Batch)), None)
         for batch in self.out:
             if not isinstance(batch, _Batch) or not batch.open or (batch is live and not pending.isdisjoint(batch.positions)):

@@ -27,11 +27,12 @@ from attrs import frozen
 
 from ..model import Block, Message, Origin, Result, Text, wire
 
-__all__ = ["ANSWER", "CALL", "FAILED", "Piece", "Slot", "note", "pieces_of", "stated"]
+__all__ = ["ANSWER", "CALL", "FAILED", "Piece", "Slot", "is_note", "note", "pieces_of", "stated"]
 
 CALL: Final = wire("tool_use")
 ANSWER: Final = wire("tool_result")
 FAILED: Final = wire("tool_result", (), "error")
+_NOTE: Final = wire("left-out")
 
 Piece: TypeAlias = tuple[Block, "Origin | None"]
 """A block and its origin, as far as it was stated."""
@@ -72,7 +73,12 @@ def stated(pieces: Sequence[Piece]) -> Origin | tuple[Origin, ...] | None:
 
 def note(what: str) -> Text:
     """What stands in the place of something that could not be carried over."""
-    return Text(f"[left out: {what}]")
+    return Text(f"[left out: {what}]", _NOTE)
+
+
+def is_note(block: Block) -> bool:
+    """Whether a block is such a note, and nobody's words."""
+    return isinstance(block, Text) and block.wire is _NOTE
 
 
 def pieces_of(message: Message) -> list[Piece]:

@@ -42,6 +42,8 @@ Written: TypeAlias = tuple[Json, "Origin | tuple[Origin, ...] | None"]
 """A message of the target, and the origin of what it was made from, as far as it was stated."""
 
 _NO_WORDS: Final = "(document attached)"
+_MARKER: Final = "Attached media from tool result:"
+"""Words beside a tool's document, which nobody takes for a person's."""
 
 
 class Writer:
@@ -129,7 +131,8 @@ class _Bedrock(Writer):
         origin = stated(slot.pieces)
         has_document = any(isinstance(block, Media) and block.kind == "document" for block in blocks)
         if has_document and not any(isinstance(block, Text) for block in blocks):  # rule B-DOC-01
-            parts.append({"text": _NO_WORDS})
+            is_attached = all(known is Origin.ATTACHMENT for block, known in slot.pieces if isinstance(block, Media))
+            parts.append({"text": _MARKER if is_attached else _NO_WORDS})
             origin = origin if isinstance(origin, Origin) else None
             self.losses.at("added", slot.position, "words were put beside a document, which may not stand alone")
         yield {"role": "assistant" if slot.side == "model" else "user", "content": parts}, origin

@@ -32,7 +32,7 @@ from ..turns import divide
 from .draft import Draft, Slot, pieces_of, spoken
 from .violation import Violation
 
-__all__ = ["ALTERNATION", "BRIDGE", "alternate"]
+__all__ = ["ALTERNATION", "BETWEEN", "BRIDGE", "alternate"]
 
 ALTERNATION: Final = frozenset({"D-ALT-01", "V-ALT-01", "V-ALT-02"})
 """The rules that this pass mends."""
@@ -40,7 +40,8 @@ ALTERNATION: Final = frozenset({"D-ALT-01", "V-ALT-01", "V-ALT-02"})
 BRIDGE: Final = "."
 """What the model is made to say between two user messages that cannot be joined; clients do the same."""
 
-_BETWEEN: Final = "\n\n"
+BETWEEN: Final = "\n\n"
+"""What stands between texts that become one."""
 
 
 def alternate(draft: Draft, errors: tuple[Violation, ...], *, prompt: str) -> None:
@@ -142,7 +143,7 @@ def _joined(group: list[Slot]) -> Slot:
     said = [piece for piece in pieces if not isinstance(piece[0], Reasoning | Call)]
     is_plain = all(isinstance(block, Text) and not block.wire.rest for block, _origin in said)
     if is_plain:
-        text = _BETWEEN.join(block.text for block, _origin in said if isinstance(block, Text) and block.text)
+        text = BETWEEN.join(block.text for block, _origin in said if isinstance(block, Text) and block.text)
         origins = {origin for _block, origin in said}
         spoken_by = next(iter(origins)) if len(origins) == 1 else Origin.HUMAN if first.role == "user" else None
         said = [(Text(text), spoken_by)] if said else []
@@ -161,7 +162,7 @@ def _one(thoughts: list[Reasoning]) -> Reasoning:
     """The reasoning of a message, for which there is one key."""
     if len(thoughts) == 1:
         return thoughts[0]
-    return Reasoning(_BETWEEN.join(thought.text for thought in thoughts if thought.text), None, thoughts[0].wire)
+    return Reasoning(BETWEEN.join(thought.text for thought in thoughts if thought.text), None, thoughts[0].wire)
 
 
 def _shape(messages: list[Message], form: str) -> Wire:

@@ -24,7 +24,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
@@ -92,15 +92,18 @@ class Draft:
     Attributes:
         profile: how the provider wants it.
         mode: as what it is to be valid.
+        original: blocks of model messages as the provider returned them, by index of the input.
         slots: the messages.
         tools: the names of the declared tools.
         fixes: what was done so far.
     """
 
-    __slots__ = ("_fused", "_input", "_sealed", "fixes", "mode", "profile", "slots", "tools")
+    __slots__ = ("_fused", "_input", "_kept", "_sealed", "fixes", "mode", "original", "profile", "slots", "tools")
 
-    def __init__(self, conversation: Conversation, profile: Profile, mode: Mode) -> None:
+    def __init__(self, conversation: Conversation, profile: Profile, mode: Mode, original: Mapping[int, Json]) -> None:
         self._input: Final = conversation
+        self._kept: tuple[Message, ...] = ()  # sealed by the draft itself; a message that is gone must not give its identity away
+        self.original: Final = original
         self.profile: Final = profile
         self.mode: Final[Mode] = mode
         self.tools: Final = frozenset(tool.name for tool in conversation.tools)
@@ -122,10 +125,30 @@ class Draft:
         if self._sealed and self.fixes:
             self._sealed &= _sealed_of(self.conversation)
 
+    def seal(self) -> None:
+        """Seal what is sealed now, because what was lost of it was put back; only before anything else is done."""
+        conversation = self.conversation
+        self._kept = conversation.messages
+        self._sealed = _sealed_of(conversation)
+
+    def returned(self, source: int | None) -> list[Json] | None:
+        """What the model returned at this index of the input, if it is known."""
+        known = self.original.get(source) if source is not None else None
+        return known if isinstance(known, list) else None
+
     def errors(self) -> tuple[Violation, ...]:
         """What the provider would refuse as it stands now."""
-        found = check(self.conversation, mode=self.mode, profile=self.profile)
+        original = self._original_now() if self.original else None
+        found = check(self.conversation, mode=self.mode, profile=self.profile, original=original)
         return tuple(violation for violation in found if violation.level == "error")
+
+    def _original_now(self) -> dict[int, Json]:
+        """What was returned by the indices of now; of a message that became two nothing is known any more."""
+        places: dict[int, list[int]] = {}
+        for at, (message, source) in enumerate(self.slots):
+            if message.role == "model" and source is not None and source in self.original:
+                places.setdefault(source, []).append(at)
+        return {at[0]: self.original[source] for source, at in places.items() if len(at) == 1}
 
     @property
     def conversation(self) -> Conversation:

@@ -325,6 +325,7 @@ _MENDERS: Final[Mapping[str, tuple[str, str, Callable[[Message], Message | None]
     "R-CONTENT-01": ("drop-empty", "dropped a message without content", _drop_empty),
     "R-DUP-01": ("strip-id", "removed an id that another item has too", _without_id),
     "R-ID-01": ("strip-id", "removed an id that no item of its type can have", _without_id),
+    "R-REAS-02": ("strip-id", "removed the id of an item whose reasoning is not there", _without_id),
     "R-REAS-01": ("drop-orphan", "dropped reasoning without what it led to", _drop),
     "R-STORE-01": ("drop-orphan", "dropped what is named by its id alone and was not stored", _drop),
 }

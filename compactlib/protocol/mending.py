@@ -32,6 +32,7 @@ from typing import Final, TypeAlias
 from attrs import evolve
 
 from ..model import Block, Call, Json, Media, Message, Opaque, Origin, Reasoning, Result, Text, Wire, wire
+from .alternation import BETWEEN
 from .answering import UNKNOWN_OUTCOME
 from .batches import read_batches
 from .draft import Draft, Piece, pieces_of, rebuilt, with_arguments, with_key, without_key
@@ -250,6 +251,9 @@ _MENDERS: Final[Mapping[str, tuple[str, str, _Mender]]] = {
 
 
 _REASONING: Final = "reasoning_content"
+_MARKS: Final = frozenset({"cache_control"})
+"""What a text may lose with its part: nobody said it."""
+
 _LACKING: Final = frozenset({"D-REAS-01", "K-REAS-01"})
 _EMPTY: Final = frozenset(
     {"A-EMPTY-03", "B-EMPTY-01", "G-EMPTY-01", "M-CONTENT-01", "M-EITHER-01", "O-CONTENT-01", "O-TOOLMSG-01", "X-CONTENT-01"}
@@ -347,10 +351,32 @@ def _mend_whole(draft: Draft, at: int, found: Violation) -> bool:
         filled = evolve(result, content=NO_OUTPUT)
         draft.slots[at] = evolve(message, content=(filled,), wire=evolve(shape, form="string")), source
         return True
+    if draft.profile.string_only and message.role == "model" and message.wire.form == "list":
+        made = _as_string(message)
+        if made is not message:
+            draft.say("merge-same-role", found.rule, source, "wrote the list of its texts as one text", (call.id for call in message.calls))
+            draft.slots[at] = made, source
+            return True
     if any(not isinstance(block, Reasoning) and block != Text("") for block in message.blocks):
         return True
     draft.say("drop-empty", found.rule, source, "dropped a message without content")
     return False
+
+
+def _as_string(message: Message) -> Message:
+    """The message with its texts as one, and null for none; itself where that would lose a part or leave nothing said."""
+    pieces = pieces_of(message)
+    said = [piece for piece in pieces if not isinstance(piece[0], Reasoning | Call)]
+    texts = [block for block, _origin in said if isinstance(block, Text) and _MARKS.issuperset(dict(block.wire.rest))]
+    words = BETWEEN.join(text.text for text in texts if text.text)
+    if len(texts) < len(said) or not (words or message.calls):
+        return message
+    kept: list[Piece] = [piece for piece in pieces if isinstance(piece[0], Reasoning)]
+    kept += [(Text(words), said[0][1])] if words else []
+    kept += [piece for piece in pieces if isinstance(piece[0], Call)]
+    made = rebuilt(message, kept)
+    shape = evolve(made.wire, form="string" if words else "null")
+    return evolve(made, wire=shape) if len(kept) > 1 or not words else Message(made.role, words, shape, kept[0][1])
 
 
 def _with_reasoning(message: Message, thought: Reasoning | None) -> Message:

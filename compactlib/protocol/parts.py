@@ -87,12 +87,12 @@ def without_parts(result: Result) -> Result:
     return evolve(result, wire=evolve(shape, keys=keys))
 
 
-def signed_call(call: Call) -> Call:
-    """The call with the signature that stands for one that never was."""
+def signed_call(call: Call, seal: str = SENTINEL) -> Call:
+    """The call with this signature; with the one that stands for one that never was, if none is given."""
     shape = call.wire
     count = int(shape.form or 1)
     rest = tuple((key, value) for key, value in shape.rest if key not in SIGNATURES)
     outer = tuple(key for key in shape.keys[:count] if key not in SIGNATURES)
     name = SIGNATURES["_" in shape.tag]  # in the spelling of its neighbour
-    made = Wire(shape.tag, (*outer, name, *shape.keys[count:]), ((name, SENTINEL), *rest), str(len(outer) + 1))
+    made = Wire(shape.tag, (*outer, name, *shape.keys[count:]), ((name, seal), *rest), str(len(outer) + 1))
     return evolve(call, wire=made)

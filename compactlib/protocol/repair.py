@@ -16,13 +16,14 @@ The fixes
     ``synthesize-result``  a dangling call is answered: the outcome is unknown
     ``dedup-result``       of two results for one call the first stays
     ``move-words``         what the model said behind its calls goes before them
-    ``merge-same-role``    neighbours of one side become one message
+    ``merge-same-role``    neighbours of one side become one message, texts of a list one text
     ``insert-bridge``      a message is put where one has to stand: a user's before a
                            model's that stands first, a model's behind results alone
     ``rename-id``          a call and its result get a new id
     ``drop-empty``         a text or a message that holds nothing goes
     ``placeholder-text``   words stand for what may not be empty, or is too large
     ``strip-id``           an item's own id, which may be left out, is left out
+    ``restore-seal``       sealed reasoning is as the model returned it, where the caller says how
     ``sentinel-seal``      a call without thought signature gets the one that stands for a lost one
     ``strip-seal``         thinking without signature leaves a closed turn
     ``wrap-arguments``     arguments, or a response, that are no JSON object are put into one
@@ -34,7 +35,7 @@ Rules it obeys
     * Law L1.  What it gives is valid, or what is not is in `Repaired.left`.
     * Law L4.  Pending calls stay pending, unless the conversation is closed.
     * Law L5.  It never edits a model message of the current turn that holds
-      reasoning.
+      reasoning, but to put back what the model returned.
     * Never a success is invented, and no person's word is lost.
     * Law L16.  It is deterministic, ids included, and repairing twice is
       repairing once.
@@ -49,18 +50,20 @@ How it works
     rounds suffice.
 
 What is not here
-    The passes themselves: `answering` (pairs), `renaming` (ids), `mending`
+    The passes themselves: `restoring` (what is sealed), `answering` (pairs), `renaming` (ids), `mending`
     (contents), `parting` (what may not stand together), `items` (the Responses
     API).  Nothing is ever declared, and no system text moved (law L26).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from attrs import evolve, frozen
 
-from ..model import Conversation, Message
+from ..arguments import need, need_conversation
+from ..model import Conversation, Json, Message
 from ..turns import Kind, divide, origins
 from .alternation import ALTERNATION, alternate
 from .answering import answer_calls
@@ -71,6 +74,7 @@ from .mending import mend_blocks, move_images
 from .parting import part
 from .profiles import Profile, profile_named
 from .renaming import rename_ids
+from .restoring import restore
 from .rules import RULES
 from .violation import Violation
 
@@ -118,7 +122,13 @@ class Repaired:
     left: tuple[Left, ...] = ()
 
 
-def repair(conversation: Conversation, *, close: bool = False, profile: Profile | str | None = None) -> Repaired:
+def repair(
+    conversation: Conversation,
+    *,
+    close: bool = False,
+    profile: Profile | str | None = None,
+    original: Mapping[int, Json] | None = None,
+) -> Repaired:
     """
     Mend what a provider would refuse, as far as that is safe.
 
@@ -131,9 +141,14 @@ def repair(conversation: Conversation, *, close: bool = False, profile: Profile 
             a user message is appended where one has to stand last.  Otherwise
             it is repaired as a history, whose open calls may still be answered.
         profile: how the provider wants it, by name; by default the dialect's own.
+        original: blocks of model messages as the provider returned them, by
+            wire index, as `check` takes them.  What is sealed in a message and
+            not as it was returned is put back from there; nothing else could
+            be done about it (law L5).
 
     Raises:
-        PolicyError: the profile is not known, or is another dialect's.
+        PolicyError: the profile is not known, or is another dialect's, or an
+            argument is not what it is declared to be.
 
     >>> from compactlib.dialects import parse, render
     >>> body = [
@@ -150,9 +165,18 @@ def repair(conversation: Conversation, *, close: bool = False, profile: Profile 
     >>> again.conversation is repaired.conversation, again.fixes
     (True, ())
     """
+    need_conversation(conversation)
+    need("close", close, bool, "True or False")
+    need("profile", profile, Profile | str | None, "the name of a profile")
+    need("original", original, Mapping | None, "blocks by the index of their message")
     chosen = profile if isinstance(profile, Profile) else profile_named(profile or conversation.dialect)
-    draft = Draft(conversation, chosen, "request" if close else "history")
+    draft = Draft(conversation, chosen, "request" if close else "history", original or {})
     errors = draft.errors()
+    if original:
+        restore(draft, errors)
+        if draft.fixes:
+            draft.seal()
+            errors = draft.errors()
     for _round in range(_ROUNDS):
         done = len(draft.fixes)
         draft.reseal()

@@ -34,13 +34,14 @@ FIXES: Final = (
     "move-words",
     "placeholder-text",
     "rename-id",
+    "restore-seal",
     "sentinel-seal",
     "strip-id",
     "strip-seal",
     "synthesize-result",
     "wrap-arguments",
 )
-"""The closed set of safe repairs.  None of them edits a sealed model message of the current turn."""
+"""The closed set of safe repairs.  None of them edits a sealed model message of the current turn, but to restore it."""
 
 DIALECTS: Final = {
     "A": "anthropic",

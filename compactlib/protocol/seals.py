@@ -10,7 +10,7 @@ only be told where the caller says what was returned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ..model import Block, Json, Message, Opaque, Reasoning
@@ -18,9 +18,11 @@ from .automaton import State
 from .reader import Mode, Reader
 from .violation import Violation
 
-__all__ = ["Seals"]
+__all__ = ["SEALED", "Seals", "sealed_of"]
 
-_SEALED: Final = frozenset({"thinking", "redacted_thinking"})
+_THINKING: Final = frozenset({"thinking", "redacted_thinking"})
+SEALED: Final = _THINKING | {"fallback"}
+"""The types of what stands in its place unaltered."""
 
 
 class Seals:
@@ -36,6 +38,7 @@ class Seals:
     __slots__ = (
         "_altered",
         "_first",
+        "_forged",
         "_opening",
         "_opens",
         "_original",
@@ -58,7 +61,8 @@ class Seals:
         self._opens = False  # which begins with thinking
         self._opening = ""  # and where it begins
         self._trailing: tuple[int, int] | None = None  # (message, position) of thinking that ends the last assistant message
-        self._altered: list[Violation] = []  # messages of the loop whose seals are not as they were returned
+        self._altered: list[Violation] = []  # messages of the loop whose seals are not as they were returned,
+        self._forged: list[Violation] = []  # and the signatures among them that the model never gave
 
     def begin(self, content: str | tuple[Block, ...]) -> None:
         """The first model message since the user last spoke."""
@@ -66,7 +70,8 @@ class Seals:
         self._first = self._reader.index
         self._opens = bool(content) and (isinstance(content[0], Reasoning) or _is_compaction(content[0]))
         self._opening = "/content/0" if content and not isinstance(content, str) else "/content"
-        self._altered = []
+        self._reader.found += self._forged  # what was altered in a closed loop is not looked at, but signatures are
+        self._altered, self._forged = [], []
 
     def meet(self, block: Reasoning, path: str) -> None:
         """A thinking block at *path* of the message being read."""
@@ -95,14 +100,22 @@ class Seals:
         original = self._original.get(index)
         if not isinstance(original, list):
             return
-        mine, theirs = _sealed_of([_as_json(block) for block in message.blocks]), _sealed_of(original)
+        mine, theirs = sealed_of(message.blocks), sealed_of(original)
         if mine == theirs:
             return
-        thinking, returned = ([entry[1:] for entry in blocks if entry[1] in _SEALED] for blocks in (mine, theirs))
+        thinking, returned = ([entry[1:] for entry in blocks if entry[1] in _THINKING] for blocks in (mine, theirs))
         moved = [entry[1] for entry in mine] != [entry[1] for entry in theirs]
         rule, what = ("A-THINK-05", "fallback") if thinking == returned and moved else ("A-THINK-02", "thinking")
         words = f"the {what} blocks of message {index} are not as the model returned them"
         self._altered.append(self._reader.violation(rule, index, "/content", words, "all of them, unaltered, at their places"))
+        given = {entry[1:] for entry in theirs}
+        for place, block in enumerate(message.blocks):
+            if not isinstance(block, Reasoning) or block.wire.tag != "thinking":
+                continue  # of other blocks no refusal is known
+            if block.seal and ("thinking", block.text, block.seal) not in given:
+                words, expected = "a thinking block that does not have the signature that the model gave it", "both as returned"
+                path = f"/content/{place}"
+                self._forged.append(self._reader.violation("A-THINK-03", index, path, words, expected))
 
     def ending(self, mode: Mode) -> list[Violation]:
         """What it would break to end here."""
@@ -134,23 +147,23 @@ def _is_compaction(block: object) -> bool:
     return isinstance(block, Opaque) and block.kind == "compaction"
 
 
-def _as_json(block: Block) -> Json:
-    """As much of a block as tells whether what is sealed was altered."""
+def _as_json(block: Block | Json) -> Json:
+    """As much of a block as tells whether what is sealed was altered; what is JSON as it is."""
     if isinstance(block, Reasoning):
         return {"type": block.wire.tag, "thinking": block.text, "signature": block.seal, "data": block.seal}
-    return block.value if isinstance(block, Opaque) else {"type": "other"}
+    return block.value if isinstance(block, Opaque) else block
 
 
-def _sealed_of(blocks: list[Json]) -> list[tuple[bool, str, str, str]]:
-    """The thinking and fallback blocks in order: (something else stands before it, type, text, seal)."""
+def sealed_of(blocks: Iterable[Block | Json]) -> list[tuple[bool, str, str, str]]:
+    """The thinking and fallback blocks in order, of a message or as returned: (something else before it, type, text, seal)."""
     found = []
     other = False
-    for block in blocks:
+    for block in map(_as_json, blocks):
         kind = block.get("type") if isinstance(block, dict) else None
-        if isinstance(block, dict) and (kind in _SEALED or kind == "fallback"):
-            text = str(block.get("thinking", "")) if kind == "thinking" else ""
-            seal = str(block.get("data" if kind == "redacted_thinking" else "signature"))
-            found.append((other, str(kind), text, seal))
+        if isinstance(block, dict) and isinstance(kind, str) and kind in SEALED:
+            text = block.get("thinking") if kind == "thinking" else ""
+            seal = block.get("data" if kind == "redacted_thinking" else "signature")
+            found.append((other, kind, text if isinstance(text, str) else "", seal if isinstance(seal, str) else ""))
             other = False
         else:
             other = True

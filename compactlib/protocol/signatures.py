@@ -21,7 +21,7 @@ from ..model import Block, Call, Json, Message, Opaque, Reasoning, Text
 from .reader import PLACE_BITS, Reader
 from .violation import Violation, quote
 
-__all__ = ["LONE", "SENTINEL", "SENTINELS", "SIGNATURES", "Signatures"]
+__all__ = ["LONE", "SENTINEL", "SENTINELS", "SIGNATURES", "Signatures", "signed", "signed_json"]
 
 SENTINEL: Final = "skip_thought_signature_validator"
 """What stands in place of a signature that never was, or was lost."""
@@ -81,11 +81,11 @@ class Signatures:
             return
         returned: dict[str, deque[Json]] = {}
         for part in original:
-            theirs = _signed_json(part)
+            theirs = signed_json(part)
             if theirs is not None:
                 returned.setdefault(theirs[0], deque()).append(theirs[1])
         for position, block in enumerate(message.blocks, start):
-            mine = _signed(block)
+            mine = signed(block)
             if mine is None or mine[0] in SENTINELS:
                 continue
             known = returned.get(mine[0])
@@ -110,10 +110,10 @@ class Signatures:
         return found
 
 
-def _signed(block: Block) -> tuple[str, Json] | None:
+def signed(block: Block) -> tuple[str, Json] | None:
     """The signature of a part, and what it stands on."""
     if isinstance(block, Opaque):
-        return _signed_json(block.value)
+        return signed_json(block.value)
     if isinstance(block, Reasoning):
         return None if not block.seal else (block.seal, block.text)
     seal = next((block.wire.get(key) for key in SIGNATURES if block.wire.get(key)), None)
@@ -124,7 +124,7 @@ def _signed(block: Block) -> tuple[str, Json] | None:
     return seal, (block.name, block.arguments) if isinstance(block, Call) else None
 
 
-def _signed_json(part: Json) -> tuple[str, Json] | None:
+def signed_json(part: Json) -> tuple[str, Json] | None:
     """The same of a part as it was returned."""
     if not isinstance(part, dict):
         return None

@@ -234,20 +234,21 @@ def _phrases() -> tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...]:
 # --- Finding ---------------------------------------------------------------------------------------------------------
 
 
-def find_anchors(messages: Sequence[Message], *, first: int = 0) -> list[Anchor]:
+def find_anchors(messages: Sequence[Message], *, first: int = 0, issued: Issued = MappingProxyType({})) -> list[Anchor]:
     """
     The anchors of *messages*, in the order in which they are to be kept: by rank, then newest first, each once.
 
     Args:
         messages: each with its origins stated.
         first: index of the first of them in its conversation.
+        issued: the references given out before; the stubs that bear them state no facts.
     """
     ranked: list[list[Anchor]] = [[] for _ in range(max(_RANKS.values()) + 1)]
     seen: set[str] = set()
     looked: set[str] = set()
     calls = calls_by_result(messages)
     for place in range(len(messages) - 1, -1, -1):
-        for text, is_person, may_fail in _texts(messages[place], calls):
+        for text, is_person, may_fail in _texts(messages[place], calls, issued):
             for kind, fact in _facts(text, looked, is_person=is_person, may_fail=may_fail):
                 if fact not in seen:
                     seen.add(fact)
@@ -255,13 +256,15 @@ def find_anchors(messages: Sequence[Message], *, first: int = 0) -> list[Anchor]
     return [anchor for rank in ranked for anchor in rank]
 
 
-def _texts(message: Message, calls: dict[int, Call]) -> Iterator[tuple[str, bool, bool]]:
+def _texts(message: Message, calls: dict[int, Call], issued: Issued) -> Iterator[tuple[str, bool, bool]]:
     """The texts of a message, last first: (text, whether a person's, whether its error lines tell of an error)."""
     for block, origin in zip(reversed(message.blocks), reversed(stated_origins(message)), strict=True):
         if isinstance(block, Text):
             yield block.text, origin is Origin.HUMAN, False
         elif isinstance(block, Result):
-            text, call = block.text, calls.get(id(block))
+            call = calls.get(id(block))
+            said = [inner.text for inner in block.blocks if isinstance(inner, Text)]
+            text = "\n".join(words for words in said if read_stub(words, issued=issued) is None)
             ran = call is not None and deed(call).verb == "ran"  # a file that speaks of errors is none
             yield text, False, ran or block.is_error or looks_failed(text)
         elif isinstance(block, Call):

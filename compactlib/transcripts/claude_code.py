@@ -24,7 +24,7 @@ Rules it obeys
 How it works
     Rows (lines in the tree) -> the path from the last row to the nearest
     boundary -> plus preserved, fragments, results -> in file order, which is
-    the order of writing.
+    the order of writing, unless a line stands before its own parent.
 
 What is not here
     ``toolUseResult``, half of the file: it is for the screen, never for the
@@ -40,7 +40,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from ..model import Json
-from .branches import ROOT, UNLINKED, Node, walk
+from .branches import ROOT, UNLINKED, Node, leaf_of, tree_order, untangled, walk
 from .claude_messages import Seen, messages_of
 from .claude_rows import Row
 from .drafts import Draft
@@ -115,8 +115,9 @@ def _seen(rows: Sequence[Row], lines: Sequence[Line], problems: list[Problem]) -
     """Which rows the model sees, in order, and what it sees in the place of some results."""
     places = {row.uuid: place for place, row in enumerate(rows)}
     boundaries = _boundaries(rows, places, problems)
-    nodes = [_node(place, row, places, boundaries) for place, row in enumerate(rows)]
-    leaf = next((at for at in range(len(rows) - 1, -1, -1) if rows[at].kind in _SAID or at in boundaries), ROOT)
+    nodes = untangled([_node(place, row, places, boundaries) for place, row in enumerate(rows)])
+    last = next((at for at in range(len(rows) - 1, -1, -1) if rows[at].kind in _SAID or at in boundaries), ROOT)
+    leaf = leaf_of(nodes, last, problems)
 
     keepers: dict[int, list[_Boundary]] = {}
     for boundary in boundaries.values():
@@ -140,7 +141,7 @@ def _seen(rows: Sequence[Row], lines: Sequence[Line], problems: list[Problem]) -
         chosen -= {at for at in chosen if rows[at].is_summary}  # older ones are gone, and this one goes first
     removed = {places.get(uuid, ROOT) for at in path for uuid in rows[at].strings("snipMetadata", "removedUuids")}
     chosen |= _recovered(rows, chosen, nodes, lowest)
-    order = sorted(chosen - removed)
+    order = tree_order(nodes, chosen - removed)
     if live is not None and live.summary is not None:
         order.insert(0, live.summary)
 
@@ -230,7 +231,10 @@ def _recovered(rows: Sequence[Row], chosen: set[int], nodes: Sequence[Node], low
         answered.update(rows[at].answered_ids)
     for at in off_path:
         row = rows[at]
-        if any(asked.get(call_id, at) < at and call_id not in answered for call_id in row.answered_ids):
+        if any(
+            (asked.get(call_id, at) < at or asked.get(call_id) == nodes[at].parent) and call_id not in answered
+            for call_id in row.answered_ids
+        ):
             answered.update(row.answered_ids)
             found.add(at)
         elif nodes[at].parent in found and row.hangs_on:

@@ -40,7 +40,10 @@ from .claude_rows import Row, origin_of
 from .drafts import Draft, Slot
 from .lines import Problem
 
-__all__ = ["Seen", "messages_of"]
+__all__ = ["UNNAMED", "Seen", "messages_of"]
+
+UNNAMED: Final = "unnamed_"
+"""How the id of a call begins that has none in the file."""
 
 _CLEARED: Final = "[Old tool result content cleared]"
 
@@ -149,7 +152,7 @@ class _Writer:
     def _named(self, block: dict[str, Json], row: Row) -> dict[str, Json]:
         if isinstance(block.get("id"), str):
             return block
-        made = f"unnamed_{row.line}_{len(self._open)}"
+        made = f"{UNNAMED}{row.line}_{len(self._open)}"
         self._unnamed.append(made)
         self.problems.append(Problem(row.line, f"a call without an id; it is called {made}"))
         return {**block, "id": made}
@@ -183,7 +186,7 @@ class _Writer:
     def _result(self, at: int, row: Row, block: dict[str, Json]) -> None:
         call_id = block.get("tool_use_id")
         if not isinstance(call_id, str):
-            call_id = self._unnamed.popleft() if self._unnamed else f"unnamed_{row.line}"
+            call_id = self._unnamed.popleft() if self._unnamed else f"{UNNAMED}{row.line}"
             self.problems.append(Problem(row.line, f"a result without the id of its call; taken for {call_id}"))
             block = {**block, "tool_use_id": call_id}
         shown = self._as_shown(at, call_id, block)

@@ -66,6 +66,7 @@ class Form(ABC):
         forward: and those that then name the one after it.
         number_key: the key that names a line by its number, the first being 0; ``""`` if there is none.
         outside: the types of lines that have an id and are no part of the tree.
+        has_end: whether there is a line that says nothing, and that readers take for the end of a branch.
     """
 
     name_key: ClassVar[str]
@@ -74,6 +75,7 @@ class Form(ABC):
     forward: ClassVar[tuple[str, ...]]
     number_key: ClassVar[str]
     outside: ClassVar[frozenset[str]] = frozenset()
+    has_end: ClassVar[bool] = False
 
     @abstractmethod
     def held(self, value: _Object) -> Held | None:
@@ -82,6 +84,14 @@ class Form(ABC):
     @abstractmethod
     def is_loose(self, value: _Object) -> bool:
         """Whether a line's link to its parent says nothing: then readers take it for what follows the line before."""
+
+    def is_silent(self, value: _Object) -> bool:
+        """Whether a line is a link of the chain and nothing else."""
+        return self.held(value) is None
+
+    @abstractmethod
+    def is_head(self, value: _Object) -> bool:
+        """Whether a compaction made the line, so that it is read before the place where it stands."""
 
     @abstractmethod
     def edited(self, item: Json, old: _Object, new: _Object) -> Json:
@@ -106,7 +116,7 @@ class Form(ABC):
         """The line of a result; *call* is the item of its call on the line *beside*, *link* says where it hangs."""
 
     def end(self, beside: _Object, link: Mapping[str, Json]) -> _Object | None:
-        """A line that says nothing and keeps the living branch alive where its last line goes; ``None`` if there is no such."""
+        """That line; ``None`` if there is none."""
         del beside, link
         return None
 
@@ -157,6 +167,9 @@ class _ClaudeCode(Form):
         answers = held is not None and any(block is not None and block.get("type") == "tool_result" for block in held.blocks)
         return self.parent_key not in value or value.get("type") == "assistant" or answers
 
+    def is_head(self, value: _Object) -> bool:
+        return value.get("isCompactSummary") is True
+
     def edited(self, item: Json, old: _Object, new: _Object) -> Json:
         if isinstance(item, str):
             return new.get("text")
@@ -197,6 +210,7 @@ class _Pi(Form):
     forward = ("firstKeptEntryId",)
     number_key = "firstKeptEntryIndex"
     outside = frozenset({"session"})
+    has_end = True
 
     def held(self, value: _Object) -> Held | None:
         message = value.get("message")
@@ -226,6 +240,12 @@ class _Pi(Form):
         parent = value.get(self.parent_key, False)
         return parent is not None and not isinstance(parent, str)
 
+    def is_silent(self, value: _Object) -> bool:
+        return value.get("type") not in ("message", "custom_message", "branch_summary", "compaction")
+
+    def is_head(self, value: _Object) -> bool:
+        return value.get("type") == "compaction"
+
     def edited(self, item: Json, old: _Object, new: _Object) -> Json:
         if isinstance(item, str):
             return new.get("text")
@@ -239,6 +259,8 @@ class _Pi(Form):
                 made["toolCallId"] = new.get("tool_use_id")
             if old.get("content") != new.get("content"):
                 made["content"] = _pi_parts(new.get("content"))
+            if old.get("is_error") != new.get("is_error"):
+                made["isError"] = new.get("is_error") is True
             return made
         return _pi_parts([new])[0]
 

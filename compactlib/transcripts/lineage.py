@@ -203,7 +203,8 @@ def is_same(one: Conversation, other: Conversation) -> bool:
 
     How blocks are shared out among neighbouring messages of one side does not
     matter, nor do results count as words: where a result may stand follows
-    from its call, and providers join what is said by one side in a row.
+    from its call, and providers join what is said by one side in a row.  Blank
+    texts say nothing: beside results they may stay, and alone they may not.
     """
     return _said(one) == _said(other)
 
@@ -220,9 +221,9 @@ def first_difference(one: Conversation, other: Conversation) -> tuple[int, int]:
             left = rest.get(block.get("tool_use_id"))
             if not left or left.popleft() != _answer(block):
                 break
-        elif words[count : count + 1] != [(role, block)]:
-            break
-        else:
+        elif _says_something(block):
+            if words[count : count + 1] != [(role, block)]:
+                break
             count += 1
     return at
 
@@ -233,9 +234,13 @@ def _said(conversation: Conversation) -> tuple[list[Json], dict[Json, list[Json]
     for _index, _place, role, block in _blocks_of(conversation):
         if block.get("type") == "tool_result":
             results.setdefault(block.get("tool_use_id"), []).append(_answer(block))
-        else:
+        elif _says_something(block):
             words.append((role, block))
     return words, results
+
+
+def _says_something(block: dict[str, Json]) -> bool:
+    return block.get("type") != "text" or not isinstance(block.get("text"), str) or bool(block["text"].strip())
 
 
 def _blocks_of(conversation: Conversation) -> Iterator[tuple[int, int, str, dict[str, Json]]]:

@@ -41,7 +41,7 @@ from ..dialects.reading import MAX_NODES, loads
 from ..errors import WireError
 from ..model import Json
 
-__all__ = ["MAX_VALUE_BYTES", "Content", "Line", "Problem", "read_bytes", "read_content"]
+__all__ = ["MAX_VALUE_BYTES", "Content", "Line", "Problem", "read_bytes", "read_content", "seam"]
 
 MAX_VALUE_BYTES: Final = 64 * 1024 * 1024
 """The largest JSON value (a line, or a whole document) that is read."""
@@ -202,12 +202,9 @@ def _read_line(number: int, raw: bytes, problems: list[Problem], *, is_last: boo
             return
         except WireError as error:
             why, cause = error.problem, error.__cause__
-    for match in itertools.islice(_RECORD_START.finditer(text, 1), _STARTS_TRIED):
-        place = match.start()
-        try:
-            saved = _loads(text[place:])
-        except WireError:
-            continue
+    found = seam(text)
+    if found is not None:
+        place, saved = found
         if _is_value(text[:place]):
             problems.append(Problem(number, "two records on one line; both read"))
             yield _loads(text[:place])
@@ -218,6 +215,16 @@ def _read_line(number: int, raw: bytes, problems: list[Problem], *, is_last: boo
     if is_last and text.startswith(b"{") and isinstance(cause, json.JSONDecodeError):
         why = "cut off in the middle of a record, as when the writer died"
     problems.append(Problem(number, f"{why}; not read"))
+
+
+def seam(text: bytes) -> tuple[int, Json] | None:
+    """Where on a line a whole record begins that has something before it and nothing behind, and that record."""
+    for match in itertools.islice(_RECORD_START.finditer(text, 1), _STARTS_TRIED):
+        try:
+            return match.start(), _loads(text[match.start() :])
+        except WireError:
+            continue
+    return None
 
 
 def _loads(text: bytes) -> Json:

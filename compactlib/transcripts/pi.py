@@ -35,7 +35,7 @@ from typing import Final
 from attrs import frozen
 
 from ..model import Json, Origin
-from .branches import ROOT, UNLINKED, Node, walk
+from .branches import ROOT, UNLINKED, Node, leaf_of, untangled, walk
 from .drafts import Draft, Slot
 from .lines import Line, Problem
 
@@ -94,7 +94,8 @@ def read_pi(lines: Sequence[Line]) -> Draft:
             header = header or line.value
         else:
             entries.append(_Entry(line.number, str(line.value.get("type")), line.value))
-    path = [entries[at] for at in walk(_nodes(entries), len(entries) - 1, problems)]
+    nodes = untangled(_nodes(entries))
+    path = [entries[at] for at in walk(nodes, leaf_of(nodes, len(nodes) - 1, problems), problems)]
     context = _context(path, problems, 1 if header else 0)
     writer = _Writer(problems, context)
     for at, entry in enumerate(context.entries):

@@ -32,9 +32,9 @@ from ..model import Call, Conversation, Result
 from .lineage import Ancestor, Heir
 from .relinking import Node, Tree
 
-__all__ = ["Arrival", "Change", "arrivals"]
+__all__ = ["Arrival", "Change", "Mint", "arrivals", "called_by"]
 
-_Mint: TypeAlias = "Callable[[int, tuple[Heir, ...]], Node]"
+Mint: TypeAlias = "Callable[[int, tuple[Heir, ...]], Node]"
 """From the line whose facts hold for a new one too, and what that is to hold, to its node."""
 
 
@@ -85,7 +85,21 @@ class Arrival:
     beside: int
 
 
-def arrivals(tree: Tree, change: Change, mint: _Mint) -> Iterator[Arrival]:
+def called_by(change: Change) -> dict[int, Heir]:
+    """For each result, by its place in the order, its call: the last open one of its name that is not new itself."""
+    open_: dict[str, Heir] = {}
+    found: dict[int, Heir] = {}
+    for at, heir in enumerate(change.new):
+        block = heir.block
+        if change.is_reply(heir):
+            if isinstance(block, Call) and block.is_client and not heir.is_new:
+                open_[block.id] = heir
+        elif isinstance(block, Result) and block.is_client and (call := open_.pop(block.call_id, None)) is not None:
+            found[at] = call
+    return found
+
+
+def arrivals(tree: Tree, change: Change, mint: Mint) -> Iterator[Arrival]:
     """
     Put into *tree* what comes.
 
@@ -125,7 +139,7 @@ class _Step:
 class _Placer:
     """Puts the lines of one file in."""
 
-    def __init__(self, tree: Tree, change: Change, mint: _Mint) -> None:
+    def __init__(self, tree: Tree, change: Change, mint: Mint) -> None:
         self.tree: Final = tree
         self.change: Final = change
         self.mint: Final = mint
@@ -139,16 +153,13 @@ class _Placer:
 
     def _pairs(self) -> dict[int, tuple[Heir, _Step]]:
         """For each result, by its place in the order, its call and the step of both; the steps hold what stands already."""
-        open_: dict[str, Heir] = {}
         found: dict[int, tuple[Heir, _Step]] = {}
+        called = called_by(self.change)
         for at, (heir, node) in enumerate(zip(self.change.new, self.stands, strict=True)):
-            block = heir.block
             step = None
             if self.change.is_reply(heir):
                 step = None if heir.is_new else self.steps[self.change.old[heir.ancestor].message]
-                if isinstance(block, Call) and block.is_client and not heir.is_new:
-                    open_[block.id] = heir
-            elif isinstance(block, Result) and block.is_client and (call := open_.pop(block.call_id, None)) is not None:
+            elif (call := called.get(at)) is not None:
                 step = self.steps[self.change.old[call.ancestor].message]
                 found[at] = call, step
             if step is not None and node is not None:

@@ -65,11 +65,16 @@ class Tree:
         for node in self.nodes.values():
             if node.name is not None:
                 self._by_name.setdefault(node.name, node)
-            self._hang(node, node.parent)
+            self.hang(node, node.parent)
 
     def names(self) -> Set[str]:
         """Every id in use."""
         return self._by_name.keys()
+
+    def add(self, node: Node) -> None:
+        """Let a new line be known by its id."""
+        if node.name is not None:
+            self._by_name[node.name] = node
 
     def take(self, node: Node) -> None:
         """Take a line out: its children hang from its parent; lines are taken in the order of the file."""
@@ -78,7 +83,7 @@ class Tree:
             parent = self._before(node.line)
         self._instead[node.line] = parent
         for child in self.children(node):
-            self._hang(child, parent)
+            self.hang(child, parent)
         if node.name is not None and self._by_name.get(node.name) is node:
             del self._by_name[node.name]
 
@@ -105,6 +110,26 @@ class Tree:
         left = max(self._by_name.values(), key=lambda node: node.line, default=None)
         return None if left is None or left.name == self._instead[end.line] else end
 
+    def parent(self, node: Node) -> Node | None:
+        """The line that it hangs from, if the file has it."""
+        return None if node.parent is None else self._by_name.get(node.parent)
+
+    def above(self, node: Node) -> set[Node]:
+        """All lines that it hangs from; in a file without ids all that stand before it."""
+        if node.name is None:
+            return {other for other in self.nodes.values() if other.line < node.line}
+        found: set[Node] = set()
+        at = self.parent(node)
+        while at is not None and at not in found:
+            found.add(at)
+            at = self.parent(at)
+        return found
+
+    def end(self, without: Set[Node]) -> Node | None:
+        """The last line of the file that has an id, of all that were not taken out and are not among *without*."""
+        left = [node for node in self._by_name.values() if not node.is_new and node not in without]
+        return max(left, key=lambda node: node.line, default=None)
+
     def instead_of(self, node: Node) -> str | None:
         """The id of the line from which what hung from one that was taken out hangs now."""
         return self._instead[node.line]
@@ -125,16 +150,16 @@ class Tree:
         node.line = 0 if behind is None else behind.line
         if node.name is None:
             return before
-        self._by_name[node.name] = node
+        self.add(node)
         holder, branch = self._fork(behind, group, before)
         children = [] if holder is None else self.children(holder)
         followers = [child for child in children if child not in group and child.line > node.line]
         if holder is not None:
-            self._hang(node, holder.name)
+            self.hang(node, holder.name)
         else:
-            self._hang(node, None if branch is None else branch.parent)
+            self.hang(node, None if branch is None else branch.parent)
         for child in followers if branch is None else (*followers, branch):
-            self._hang(child, node.name)
+            self.hang(child, node.name)
         return branch or before
 
     def _fork(self, behind: Node | None, group: Set[Node], before: Node | None) -> tuple[Node | None, Node | None]:
@@ -160,7 +185,8 @@ class Tree:
             return []
         return [child for child in self._children.get(node.name, ()) if child.parent == node.name]
 
-    def _hang(self, node: Node, parent: str | None) -> None:
+    def hang(self, node: Node, parent: str | None) -> None:
+        """Let a line hang from another, or from none."""
         node.parent = parent
         if parent is not None:
             self._children.setdefault(parent, {})[node] = None

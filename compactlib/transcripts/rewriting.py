@@ -10,7 +10,7 @@ Rules it obeys
       that changed, only items of its content did, or the id it hangs from.
     * What is written reads as the changed conversation, and needs no more
       mending.  That is not believed but tried: it is read again before anybody
-      gets it, and what reads otherwise is refused.
+      gets it, and what reads otherwise is refused with its line.
     * A made-up result is a line of its own on the living branch; a line that
       goes hands its children to its parent.
     * Law L16.  No clock and no chance: the same file gives the same file.
@@ -21,7 +21,9 @@ How it works
     none (it goes).  `placing` finds a place for what is new or has moved,
     `relinking` keeps the tree whole, `forms` writes lines, `splicing` changes
     bytes.  A line that was hidden by one that went, such as a copy of it, comes
-    to light; then all is done once more, a few times at most.
+    to light; then all is done once more, a few times at most.  Where the file
+    would read otherwise, `straightening` links the whole branch anew; where a
+    line holds two records and has to change, each gets a line of its own.
 
 What is not here
     What is changed (`compactlib.protocol.repair`), and files on disk.
@@ -32,8 +34,9 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, auto
+from typing import Final, TypeAlias, assert_never
 
 from ..dialects import render_messages
 from ..dialects.reading import dumps
@@ -41,18 +44,20 @@ from ..dialects.shapes import keep
 from ..errors import WireError
 from ..model import Conversation, Json
 from . import read
+from .claude_messages import UNNAMED
 from .drafts import Transcript
 from .forms import FORMS, Held
 from .lineage import Heir, descent, first_difference, is_same
 from .lines import read_content
 from .placing import Arrival, Change, arrivals
 from .relinking import Node, Tree
-from .splicing import Path, Record, records_of, splice, splice_items
+from .splicing import Path, Record, parted, records_of, splice, splice_items
+from .straightening import straighten
 
 __all__ = ["rewrite"]
 
 _ROUNDS: Final = 4
-_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+_UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _HINT: Final = "the session stays as it is; --format json prints the mended messages"
 
 
@@ -87,13 +92,53 @@ def rewrite(data: bytes, transcript: Transcript, mend: Callable[[Conversation], 
     >>> json.loads(lines[3])["parentUuid"] == json.loads(lines[2])["uuid"]
     True
     """
-    first = transcript
-    target = after = mend(transcript.conversation)
+    target = mend(transcript.conversation)
     if target is transcript.conversation:
         return data
+    if (encoding := _UTF16.get(data[:2])) is not None:
+        log = _decoded(data, encoding).encode()
+        return rewrite(log, read(log, format=transcript.format), mend).decode().encode(encoding)
     _refuse_others(data, transcript)
+    refusals = []
+    for log in _logs(data):
+        told = transcript if log is data else read(log, format=transcript.format)
+        after = target if log is data else mend(told.conversation)
+        for way in _Way:
+            try:
+                return _written(log, told, mend, (target, after), way)
+            except WireError as error:
+                refusals.append(error)
+    raise refusals[0]
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].decode(encoding, "replace").count("\n") + 1
+        raise WireError(f"line {line}", "bytes that are no UTF-16, and could not be written as they were", hint=_HINT) from error
+
+
+def _logs(data: bytes) -> Iterator[bytes]:
+    """The file, and the file with each record on a line of its own."""
+    yield data
+    apart = parted(data)
+    if apart != data:
+        yield apart
+
+
+def _written(
+    data: bytes,
+    transcript: Transcript,
+    mend: Callable[[Conversation], Conversation],
+    wanted: tuple[Conversation, Conversation],
+    way: _Way,
+) -> bytes:
+    """The file that reads as the first of *wanted*; the second says the same in the blocks of *transcript*."""
+    first = transcript
+    target, after = wanted
     for _round in range(_ROUNDS):
-        data = _Rewriter(data, transcript, after).write()
+        data = _Rewriter(data, transcript, after, way).write()
         if not data.strip():
             raise WireError("line 1", "nothing would be left of the session", hint=_HINT)
         transcript = read(data, format=transcript.format)
@@ -107,6 +152,10 @@ def rewrite(data: bytes, transcript: Transcript, mend: Callable[[Conversation], 
 
 def _misread(first: Transcript, target: Conversation, after: Conversation) -> WireError:
     """The refusal of a file that would read as *after*: the line of the first block of *target* that is not there."""
+    if not target.messages:
+        line = next(iter(_lines_of(first)), 1)
+        problem = "nothing would be left of the living branch, and a dead one would be read in its place"
+        return WireError(f"line {line}", problem, hint=_HINT)
     message, place = first_difference(target, after)
     _old, new = descent(first.conversation, target)
     lines = _lines_of(first)
@@ -116,7 +165,8 @@ def _misread(first: Transcript, target: Conversation, after: Conversation) -> Wi
             line = lines[heir.ancestor]
         if (heir.message, heir.place) == (message, place):
             break
-    return WireError(f"line {line}", "written so, the session would not read as the mended conversation from here on", hint=_HINT)
+    problem = "wherever its lines stand and hang, the session would not read as the mended conversation from here on"
+    return WireError(f"line {line}", problem, hint=_HINT)
 
 
 def _lines_of(transcript: Transcript) -> list[int]:
@@ -131,14 +181,26 @@ def _refuse_others(data: bytes, transcript: Transcript) -> None:
     content = read_content(data)
     first = content.lines[0].value
     is_one_line = isinstance(first, dict) and "loglines" not in first and b"\n" not in data.strip()
-    if data.startswith(_UTF16) or (content.is_document and not is_one_line):
-        raise WireError("$", "only a log of one record a line, in UTF-8, is written back", hint=_HINT)
+    if content.is_document and not is_one_line:
+        raise WireError("$", "an export in one document; only a log of one record a line is written back", hint=_HINT)
+
+
+_Leaf: TypeAlias = tuple[int, str | None]
+"""The end of a branch: a line whose facts hold for one behind it, and the id that this hangs from."""
+
+
+class _Way(Enum):
+    """How lines that come and go are fitted in: with as few links as will do, or the whole branch anew; tried in this order."""
+
+    IN_PLACE = auto()
+    STRAIGHT = auto()
 
 
 class _Rewriter:
     """Writes one file once."""
 
-    def __init__(self, data: bytes, transcript: Transcript, after: Conversation) -> None:
+    def __init__(self, data: bytes, transcript: Transcript, after: Conversation, way: _Way) -> None:
+        self.way: Final = way
         self.form: Final = FORMS[transcript.format]
         self.records: Final = records_of(data)
         before = transcript.conversation
@@ -166,28 +228,53 @@ class _Rewriter:
     def write(self) -> bytes:
         """The new file."""
         self._revise_lines()
-        moved = {self.change.line_of(heir) for heir, moves in zip(self.change.new, self.change.moves, strict=True) if moves}
-        comes = any(heir.is_new and not self.change.is_reply(heir) for heir in self.change.new)
-        if not (self.gone or moved or comes):
-            return b"\n".join(map(self._line, self.records))
         tree = Tree(self._node(record) for record in self.records)
-        for line in sorted(self.gone | moved):
-            node = tree.nodes[line]
-            if line in self.gone and node.name is not None:
-                children = tree.children(node)
-                self.links[node.name] = node.parent, children[-1].name if children else None
-            tree.take(node)
-        end = tree.lost_end() if self.gone and not moved else None
+        if self.way is _Way.STRAIGHT:
+            come, leaf = self._straightened(tree)
+        elif self.way is _Way.IN_PLACE:
+            come, leaf = self._fitted_in(tree)
+        else:
+            assert_never(self.way)
+        moved = {self.change.line_of(one.heirs[0]) for one in come if not one.heirs[0].is_new}
         behind: defaultdict[int, list[Arrival]] = defaultdict(list)
-        for arrival in arrivals(tree, self.change, lambda line, heirs: self._mint(tree, line, heirs)):
-            behind[arrival.behind].append(arrival)
-        self._relink(tree, sorted(self.gone | moved), sorted(at for at, come in behind.items() for _one in come))
+        for one in come:
+            behind[one.behind].append(one)
+        self._relink(tree, sorted(self.gone | moved), sorted(one.behind for one in come))
         made = [self._arrived(one) for one in behind[0]]
         for record in self.records:
             if record.number not in self.gone and record.number not in moved:
                 made.append(self._line(record))
             made += [self._arrived(one) for one in behind.get(record.number, ())]
-        return b"\n".join(made if end is None else self._ended(made, tree, end))
+        return b"\n".join(made if leaf is None else self._ended(made, tree, leaf))
+
+    def _fitted_in(self, tree: Tree) -> tuple[list[Arrival], _Leaf | None]:
+        """The lines that come or move, and the end of the branch if its last line went and another would be read now."""
+        change = self.change
+        moved = {change.line_of(heir) for heir, moves in zip(change.new, change.moves, strict=True) if moves}
+        for line in sorted(self.gone | moved):
+            self._take(tree, line)
+        end = tree.lost_end() if self.gone and not moved else None
+        leaf = None if end is None else (end.line, tree.instead_of(end))
+        return list(arrivals(tree, change, lambda line, heirs: self._mint(tree, line, heirs))), leaf
+
+    def _straightened(self, tree: Tree) -> tuple[list[Arrival], _Leaf | None]:
+        """The lines that come or move where the whole branch is linked anew, and its end if another branch would be read."""
+        for line in sorted(self.gone):
+            self._take(tree, line)
+        heads = {line for line in self.on_line if self.form.is_head(self.records[line - 1].value)}
+        silent = {record.number for record in self.records if record.is_whole and self.form.is_silent(record.value)}
+        made = straighten(tree, self.change, lambda line, heirs: self._mint(tree, line, heirs), heads, silent)
+        if made.hidden is None:
+            return made.arrivals, None
+        leaf = made.hidden.beside, made.hidden.node.name
+        return (made.arrivals, leaf) if self.form.has_end else (made.with_leaf_last(), None)
+
+    def _take(self, tree: Tree, line: int) -> None:
+        node = tree.nodes[line]
+        if line in self.gone and node.name is not None:
+            children = tree.children(node)
+            self.links[node.name] = node.parent, children[-1].name if children else None
+        tree.take(node)
 
     # -- what is on a line ---------------------------------------------------------------------------------------------
 
@@ -219,8 +306,9 @@ class _Rewriter:
     def _revise(self, line: int, blocks: list[int], stays: list[Heir], inside: dict[int, list[Json]]) -> None:
         """Change the items of a line as its blocks did, or let it go."""
         edited = [heir for heir in stays if self._is_edited(heir)]
+        unnamed = [heir for heir in stays if self._name_of(heir).startswith(UNNAMED)]
         numbers = [heir.ancestor for heir in stays]
-        if numbers == blocks and not edited and inside.keys().isdisjoint(numbers):
+        if numbers == blocks and not edited and not unnamed and inside.keys().isdisjoint(numbers):
             return
         record = self.records[line - 1]
         held = self.form.held(record.value)
@@ -235,6 +323,14 @@ class _Rewriter:
         for heir in edited:
             at = place[heir.ancestor]
             values[at] = self.form.edited(held.items[at], self._was(heir.ancestor), self._is(heir))
+        for heir in unnamed:  # the reader's names hold the line's number, which may be another one now
+            at = place[heir.ancestor]
+            block = held.blocks[at]
+            if block is not None and not isinstance(block.get(_name_key(block)), str):
+                item = values.get(at, held.items[at])
+                values[at] = self.form.edited(item, block, {**block, _name_key(block): self._name_of(heir)})
+        if not values and numbers == blocks and inside.keys().isdisjoint(numbers):
+            return
         if held.is_list:
             kept = [place[number] for number in numbers]
             following = iter(sorted(kept) if numbers == sorted(numbers) else kept)
@@ -244,6 +340,11 @@ class _Rewriter:
             self.texts[line] = splice_items(record.text, held.path, order, values, behind)
         elif values:
             self.texts[line] = splice(record.text, {held.path: values[0]})
+
+    def _name_of(self, heir: Heir) -> str:
+        """The id of a call, or that of a result's call; else nothing."""
+        block = self._is(heir)
+        return str(block.get(_name_key(block), ""))
 
     def _is_edited(self, heir: Heir) -> bool:
         return heir.block is not self.change.old[heir.ancestor].block and self._was(heir.ancestor) != self._is(heir)
@@ -269,8 +370,9 @@ class _Rewriter:
         """The node of a new line; in a file without ids it has none."""
         name = self.records[line - 1].value.get(self.form.name_key)
         if not isinstance(name, str):
-            return Node(line, None, None)
-        return Node(line, self.form.mint(tree.names(), name, *(dumps(self._is(heir)) for heir in heirs)), None)
+            return Node(line, None, None, is_new=True)
+        made = self.form.mint(tree.names(), name, *(dumps(self._is(heir)) for heir in heirs))
+        return Node(line, made, None, is_new=True)
 
     def _relink(self, tree: Tree, went: Sequence[int], came: Sequence[int]) -> None:
         """Write what changed of links: to parents, to lines that went, and to lines by their number."""
@@ -320,11 +422,10 @@ class _Rewriter:
             value = self.form.result(blocks[0], self._call_item(one.call, one.beside), facts, link)
         return dumps(value).encode() + beside.ending
 
-    def _ended(self, made: list[bytes], tree: Tree, end: Node) -> list[bytes]:
-        """The lines with one that says nothing behind them, so that the branch of a last line that went stays the living one."""
-        record = self.records[end.line - 1]
-        parent = tree.instead_of(end)
-        name = self.form.mint(tree.names(), str(end.name), "end")
+    def _ended(self, made: list[bytes], tree: Tree, leaf: _Leaf) -> list[bytes]:
+        """The lines with one that says nothing behind them, so that a branch is the living one though another stands last."""
+        record, parent = self.records[leaf[0] - 1], leaf[1]
+        name = self.form.mint(tree.names(), str(parent), "end")
         value = self.form.end(record.value, {self.form.parent_key: parent, self.form.name_key: name})
         if value is None:
             return made
@@ -367,8 +468,13 @@ def _places(held: Held, blocks: Sequence[dict[str, Json]], line: int) -> list[in
 def _mark(block: dict[str, Json]) -> str:
     """What a block is known by: a call and a result by their ids, because the reader may have put another text into a result."""
     kind = str(block.get("type"))
-    key = {"tool_use": "id", "tool_result": "tool_use_id"}.get(kind)
-    if key is None:
+    key = _name_key(block)
+    if not key:
         return json.dumps(block, sort_keys=True)
     name = block.get(key)
     return f"{kind} {name}" if isinstance(name, str) else kind
+
+
+def _name_key(block: dict[str, Json]) -> str:
+    """Where a call or a result has the id of the call; ``""`` for other blocks."""
+    return {"tool_use": "id", "tool_result": "tool_use_id"}.get(str(block.get("type")), "")

@@ -9,7 +9,8 @@ What this is
 Rules it obeys
     * Nothing is written anew but what was asked for.
     * A line that holds anything but one whole object (a torn record, two of
-      them, bytes that are no UTF-8) can stay, and cannot be changed.
+      them) can stay, and cannot be changed; `parted` gives each record a line.
+    * Bytes that are no UTF-8 stay, wherever they are not asked to go.
 
 How it works
     The standard decoder reads one value after the other and says where it
@@ -29,8 +30,9 @@ from typing import Final, TypeAlias
 from ..dialects.reading import dumps, loads
 from ..errors import WireError
 from ..model import Json
+from .lines import seam
 
-__all__ = ["Path", "Record", "records_of", "splice", "splice_items"]
+__all__ = ["Path", "Record", "parted", "records_of", "splice", "splice_items"]
 
 Path: TypeAlias = tuple[str, ...]
 """Keys that lead from a record to a value in it."""
@@ -68,6 +70,15 @@ class Record:
         return self._whole()[1]
 
     @property
+    def is_whole(self) -> bool:
+        """Whether there is one whole object on it."""
+        try:
+            self._whole()
+        except WireError:
+            return False
+        return True
+
+    @property
     def text(self) -> str:
         """The text of the object; raises as `value` does."""
         return self._whole()[0]
@@ -75,10 +86,11 @@ class Record:
     def _whole(self) -> tuple[str, dict[str, Json]]:
         if self._read is None:
             start = len(_BOM) if self.raw.startswith(_BOM) else 0
+            body = self.raw[start:].strip(_AROUND)
             try:
-                text = self.raw[start:].strip(_AROUND).decode()
-                value = loads(text)
-            except (UnicodeDecodeError, WireError) as error:
+                text = body.decode(errors="surrogateescape")
+                value = loads(body.decode(errors="replace"))  # as it is read
+            except WireError as error:
                 raise WireError(f"line {self.number}", "does not hold one whole record, and would have to be changed") from error
             if not isinstance(value, dict):
                 raise WireError(f"line {self.number}", "is no object, and would have to be changed")
@@ -89,7 +101,7 @@ class Record:
         """The line with *text* in place of its object."""
         start = self.raw.find(b"{")
         stop = self.raw.rfind(b"}") + 1
-        return self.raw[:start] + text.encode() + self.raw[stop:]
+        return self.raw[:start] + text.encode(errors="surrogateescape") + self.raw[stop:]
 
     @property
     def ending(self) -> bytes:
@@ -100,6 +112,24 @@ class Record:
 def records_of(data: bytes) -> list[Record]:
     """The lines of a file; joined by newlines they are the file."""
     return [Record(number, raw) for number, raw in enumerate(data.split(b"\n"), 1)]
+
+
+def parted(data: bytes) -> bytes:
+    r"""
+    The file with a newline where a whole record begins behind a torn one, or behind another.
+
+    >>> parted(b'{"type":"us{"type":"user"}\n{"type":"user"}')
+    b'{"type":"us\n{"type":"user"}\n{"type":"user"}'
+    """
+    made = []
+    for record in records_of(data):
+        found = None if record.is_whole else seam(record.raw.rstrip(_AROUND))
+        if found is None:
+            made.append(record.raw)
+        else:
+            place, _value = found
+            made += [record.raw[:place] + record.ending, record.raw[place:]]
+    return b"\n".join(made)
 
 
 def splice(text: str, values: Mapping[Path, Json]) -> str:

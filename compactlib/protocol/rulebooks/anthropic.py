@@ -145,7 +145,7 @@ TABLE: Final[tuple[Rule, ...]] = (
         "(preceeding the lastmost set of `tool_use` and `tool_result` blocks). "
         "We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
         "opencode#3077; mastra#7799; haystack-core-integrations#2146; n8n#22550; recorded: 42 of 42 loops begin so"),
-    Rule("A-THINK-02", "C12", "L5", "error", "V", None,
+    Rule("A-THINK-02", "C12", "L5", "error", "V", "restore-seal",
         "The thinking and redacted_thinking blocks of the latest assistant message are complete, in order and unaltered.",
         "messages.{n}.content.{k}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
         "These blocks must remain as they were in the original response.",
@@ -161,7 +161,7 @@ TABLE: Final[tuple[Rule, ...]] = (
         "`thinking`. To use thinking blocks, enable `thinking` in your request.",
         "forgecode#1853, #1195",
         (("unsaid", "warning", "where nothing is said of thinking, older models have it off and newer ones adaptive"),)),
-    Rule("A-THINK-05", "C12", "L5", "error", "D", None,
+    Rule("A-THINK-05", "C12", "L5", "error", "D", "restore-seal",
         "A fallback block stays where the model returned it among the thinking blocks of its message.",
         "",
         "anthropic-sdk-python beta_fallback_block_param"),

@@ -126,7 +126,7 @@ TABLE: Final[tuple[Rule, ...]] = (
         _UNSIGNED,
         "Antigravity-Manager#139; vercel/ai#16298; adk-go PR#764, #788; gemini-cli geminiChat.ts; recorded: 75 signed, 1 not",
         (("unknown-model", "info", "which model it is for is not known here; up to 2.5 signatures are optional"),)),
-    Rule("G-SIG-02", "C12", "L5", "error", "V", None,
+    Rule("G-SIG-02", "C12", "L5", "error", "V", "restore-seal",
         "A thought signature stands unaltered on the part that it came with.",
         "Invalid thought signature.\nCorrupted thought signature.",
         "documentation of api resellers on thought signatures; adk-go PR#764; pydantic-ai models/google.py"),

@@ -95,7 +95,7 @@ TABLE: Final[tuple[Rule, ...]] = (
         "The whole conversation stands in the request, and no part of it only at the provider.",
         "Previous response with id '{id}' not found.",
         "recorded: activeagent and others (gpt-4o, gpt-5), where the stored response was gone"),
-    Rule("R-ENC-01", "C12", "L5", "error", "V", None,
+    Rule("R-ENC-01", "C12", "L5", "error", "V", "restore-seal",
         "Encrypted content is sent as it was returned, to the organization that it was returned to.",
         "The encrypted content {text} could not be verified.\n"
         "The encrypted content for item {id} could not be verified. "

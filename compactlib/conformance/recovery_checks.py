@@ -1,0 +1,143 @@
+"""
+The check of law L10: what was removed can be had again.
+
+A store is known by what can be fetched from it (`Record.stored`).  Whatever
+the output says can be fetched is looked up there, and compared with what stood
+in the input.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ..model import Json
+from .evidence import Evidence, evidence
+from .findings import Finding, broken, unknown
+from .heads import Stub, stubs
+from .record import Record
+from .units import Block
+from .wires import messages_of
+from .wires.block import canonical
+
+__all__ = ["recoverable"]
+
+_REF: Final = re.compile(r"\bref=([0-9a-f]{64})\b")
+
+
+def recoverable(record: Record) -> Iterator[Finding]:
+    """BACK-1: each reference leads to what stood there; BACK-2: and to each message that went; BACK-3: undoing gives the input."""
+    if record.outcome != "compacted":
+        return
+    seen = evidence(record)
+    yield from _cleared(record, seen)
+    yield from _references(record, seen)
+    if record.undone is None:
+        yield from unknown("BACK-3", "nobody tried to undo it")
+    elif json.dumps(record.undone) != json.dumps(record.before):
+        yield from broken("BACK-3", "undoing does not give back what was passed in")
+
+
+def _cleared(record: Record, seen: Evidence) -> Iterator[Finding]:
+    """What a stub stands for is stored, as it was."""
+    stored = record.stored or {}
+    emptied = {stub.arguments_ref for at in seen.cleared for block in seen.after[at].blocks for stub in stubs(block.text)}
+    for at, back in seen.cleared.items():
+        index = seen.before[back].index
+        for old, new in zip(seen.before[back].blocks, seen.after[at].blocks, strict=True):
+            if old.raw == new.raw:
+                continue
+            if old.kind == "call":
+                if not any(_is_value(stored.get(ref, ""), old) for ref in emptied):
+                    yield from broken("BACK-1", f"the arguments of {old.id} in message {index} are gone, and nothing leads to them")
+                continue
+            made = stubs(new.text)
+            for stub in made:
+                yield from _stub(stub, stored, old, index)
+            whole = _put_back(new.text, made, stored)
+            if all(stub.what == "result" for stub in made) and old.text not in (whole, "") and not _is_value(whole, old):
+                yield from broken("BACK-1", f"what message {index} said and what its stubs lead to differ")
+
+
+def _stub(stub: Stub, stored: Mapping[str, str], old: Block, index: int) -> Iterator[Finding]:
+    text = stored.get(stub.ref)
+    if text is None:
+        yield from broken("BACK-1", f"nothing is stored behind the stub in message {index}")
+    elif text not in old.text and not _is_value(text, old):
+        yield from broken("BACK-1", f"what is stored behind the stub in message {index} never stood there")
+    elif (len(text), text.count("\n")) != (stub.chars, stub.lines):
+        yield from broken("BACK-1", f"the stub in message {index} speaks of {stub.chars} characters, and {len(text)} are stored")
+
+
+def _put_back(text: str, made: list[Stub], stored: Mapping[str, str]) -> str:
+    for stub in made:
+        text = text.replace(stub.text, stored.get(stub.ref, ""), 1)
+    return text
+
+
+def _is_value(text: str, block: Block) -> bool:
+    """Whether *text* is JSON of a value in *block*, or of its arguments."""
+    if text == block.text:
+        return True
+    try:
+        wanted = json.loads(text)
+        stack: list[Json] = [json.loads(block.raw)]
+        if block.kind == "call":
+            stack.append(json.loads(block.text))
+    except ValueError:
+        return False
+    while stack:
+        value = stack.pop()
+        if value == wanted:
+            return True
+        stack.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
+    return isinstance(wanted, list) and all(_is_value(json.dumps(one), block) for one in wanted)
+
+
+# --- Messages --------------------------------------------------------------------------------------------------------
+
+
+def _references(record: Record, seen: Evidence) -> Iterator[Finding]:
+    """The references in the summary, and what of the messages that went stands behind them."""
+    if record.stored is None or record.rung == "clear":
+        return
+    own = "\n".join(line for line in seen.body.split("\n") if not line.startswith("> "))  # the rest is quoted
+    refs = list(dict.fromkeys(_REF.findall(own)))
+    for ref in refs:
+        if ref not in record.stored:
+            yield from broken("BACK-1", f"the summary names {ref[:12]}, behind which nothing is stored")
+    texts = _behind(refs, record.stored)
+    lines = {_spelled(line) for text in texts for line in text.split("\n") if line[:1] == "{"}
+    messages = messages_of(record.before, record.dialect)
+    for at in range(seen.cut):
+        unit = seen.before[at]
+        if at in seen.kept or not unit.raw or unit.kind in ("summary", "pin", "reminder") or unit.is_compaction:
+            continue
+        if unit.index in record.cleared:
+            held = [block for block in unit.blocks if block.kind == "result"]
+            is_there = all(any(block.text in text or _is_value(text, block) for text in texts) for block in held)
+        else:
+            is_there = canonical(messages[unit.index]) in lines
+        if not is_there:
+            yield from broken("BACK-2", f"message {unit.index} went, and no reference leads to it")
+            return
+
+
+def _behind(refs: list[str], stored: Mapping[str, str]) -> list[str]:
+    """All texts behind *refs*, and behind the references in those."""
+    found: dict[str, str] = {}
+    while refs:
+        ref = refs.pop()
+        if ref in stored and ref not in found:
+            found[ref] = stored[ref]
+            refs += _REF.findall(stored[ref])
+    return list(found.values())
+
+
+def _spelled(line: str) -> str:
+    try:
+        return canonical(json.loads(line))
+    except ValueError:
+        return ""
