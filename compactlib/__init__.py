@@ -36,9 +36,11 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .model import Conversation, Message, Origin
     from .options import Admission, Clearing, Limit
     from .outcomes import AskReview, AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged, Vetoed
+    from .preview import Preview, plan
     from .protocol.repair import Repaired, repair
     from .protocol.validator import Violation, check
     from .recalling import recall, reference, stash
+    from .standing import ProposedPin, propose_pins
     from .store import DirectoryStore, MemoryStore, fetch
     from .summaries.acceptance import Summary
     from .summaries.rendering import SummaryRequest
@@ -73,7 +75,9 @@ _HOMES = {
     "OverloadedError": "errors",
     "Policy": "budget",
     "PolicyError": "errors",
+    "Preview": "preview",
     "PromptTooLongError": "errors",
+    "ProposedPin": "standing",
     "Refused": "outcomes",
     "Repaired": "protocol.repair",
     "StoreError": "errors",
@@ -101,6 +105,8 @@ _HOMES = {
     "legal_cuts": "cuts",
     "load": "transcripts",
     "parse": "dialects",
+    "plan": "preview",
+    "propose_pins": "standing",
     "recall": "recalling",
     "reference": "recalling",
     "render": "dialects",
@@ -135,7 +141,9 @@ __all__ = [
     "OverloadedError",
     "Policy",
     "PolicyError",
+    "Preview",
     "PromptTooLongError",
+    "ProposedPin",
     "Refused",
     "Repaired",
     "StoreError",
@@ -163,6 +171,8 @@ __all__ = [
     "legal_cuts",
     "load",
     "parse",
+    "plan",
+    "propose_pins",
     "recall",
     "reference",
     "render",

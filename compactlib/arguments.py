@@ -24,9 +24,8 @@ from types import UnionType
 from typing import Final
 
 from .errors import PolicyError
-from .model import Conversation
 
-__all__ = ["LARGEST", "need", "need_conversation", "need_one_of", "need_path", "need_whole", "shown"]
+__all__ = ["LARGEST", "need", "need_one_of", "need_path", "need_whole", "shown"]
 
 LARGEST: Final = 2**53 - 1
 """The largest whole number that is accepted: sizes go into JSON, and beyond it not every reader of JSON is exact."""
@@ -63,17 +62,6 @@ def need(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
     """
     if not isinstance(value, kind):
         raise PolicyError(name, f"{wanted}, not {shown(value)}")
-
-
-def need_conversation(value: object) -> None:
-    """
-    Refuse what is no `Conversation`.
-
-    Raises:
-        PolicyError: it is none; the field is ``conversation``.
-    """
-    if not isinstance(value, Conversation):
-        raise PolicyError("conversation", f"a Conversation, as `parse` gives it, not {shown(value)}")
 
 
 def need_path(name: str, value: object) -> None:

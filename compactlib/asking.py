@@ -178,9 +178,7 @@ def bare_headings(schema: Schema) -> str:
     return render_sections(Sections(schema, tuple("" if part.key in schema.required else None for part in schema.sections)))
 
 
-def judge_reply(
-    account: Account, question: Question, request: SummaryRequest, reply: Reply, running: str
-) -> Accepted | Rejected:
+def judge_reply(account: Account, question: Question, request: SummaryRequest, reply: Reply, running: str) -> Accepted | Rejected:
     """
     Whether *reply* may stand for the messages of *request*.
 

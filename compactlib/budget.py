@@ -234,14 +234,15 @@ class Policy:
                 raise PolicyError("window_tokens", f"the window of {name[:64]!r} is not known", hint="pass window_tokens=...")
             return cls(**fields)
         chosen: dict[str, Any] = {"window_tokens": model.window_tokens, "counter": counter_for(model.family), **fields}
-        if model.input_tokens is not None and isinstance(chosen["window_tokens"], int):
+        need_whole("window_tokens", chosen["window_tokens"], least=1)
+        if model.input_tokens is not None:
             beyond = chosen["window_tokens"] - model.input_tokens
             reserve = chosen.get("reserve_tokens")
             if beyond > 0 and reserve is None:
                 chosen["reserve_tokens"] = beyond
             elif isinstance(reserve, int) and reserve < beyond:
                 limit = f"a prompt of {model.name} has at most {model.input_tokens} tokens"
-                raise PolicyError("reserve_tokens", f"at least {beyond}, because {limit}, not {reserve}")
+                raise PolicyError("reserve_tokens", f"at least {beyond}, because {limit}, not {shown(reserve)}")
         return cls(**chosen)
 
     @classmethod

@@ -84,7 +84,8 @@ def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator
         if rung == "clear":
             outcome: Outcome = _cleared(current, policy, further)
         else:
-            outcome = yield from compaction(evolve(current, settled=0) if made is not None else current, policy, further, rung=rung)
+            fresh = current if made is None else evolve(current, settled=0)
+            outcome = yield from compaction(fresh, policy, further, rung=rung)
         if isinstance(outcome, Compacted):
             made = outcome if made is None else _joined(made, outcome)
         elif isinstance(outcome, Refused) and outcome.reason == "store-failed":
@@ -213,9 +214,7 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Compacted:
         before_tokens=account.before_tokens,
         after_tokens=after,
         first_changed=min(at(one.position) for one in cleared.units),
-        report=account.report(
-            "compacted", reason, after, rung="clear", cleared=units, dropped=[asdict(one) for one in dropped]
-        ),
+        report=account.report("compacted", reason, after, rung="clear", cleared=units, dropped=[asdict(one) for one in dropped]),
         cut=0,
         kept_prompt=None,
         dropped=dropped,

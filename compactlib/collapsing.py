@@ -36,7 +36,7 @@ from itertools import accumulate
 from attrs import frozen
 
 from .cuts import Choice, Cuts, tail_tokens
-from .model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Text
+from .model import Block, Call, Json, Media, Message, Reasoning, Result, Text
 from .persons import said_before
 from .summaries.head import Earlier, quote, write_earlier
 from .tokens import Memo

@@ -149,15 +149,12 @@ def _judged(account: Account, plan: Plan, verdict: Accepted | Rejected, least_ga
     if isinstance(verdict, Rejected):
         return account.refused(f"summary-failed:{verdict.code.value}", verdict.why, plan.irreducible)
     counts = {
-        name: getattr(verdict, name)
-        for name in ("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun")
+        name: getattr(verdict, name) for name in ("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun")
     }
     return _finish(account, plan, verdict.sections, "summarise", least_gain, counts)
 
 
-def _reviewed(
-    account: Account, plan: Plan, question: Question, outcome: Compacted, review: Answer, least_gain: int
-) -> Outcome:
+def _reviewed(account: Account, plan: Plan, question: Question, outcome: Compacted, review: Answer, least_gain: int) -> Outcome:
     """What comes of it when the caller has looked at the outcome: it, nothing, or an edited summary."""
     if isinstance(review, Vetoed):
         return account.refused("vetoed", review.why or "the review did not let it pass", plan.irreducible)

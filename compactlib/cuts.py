@@ -40,8 +40,7 @@ from typing import Final, Literal
 
 from attrs import frozen
 
-from .arguments import need_conversation
-from .model import Block, Call, Conversation, Media, Opaque, Reasoning, Result, Text
+from .model import Block, Call, Conversation, Media, Opaque, Reasoning, Result, Text, need_conversation
 from .turns import Division, divide
 from .visible import is_compaction
 

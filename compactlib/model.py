@@ -37,9 +37,12 @@ What is not here
 from __future__ import annotations
 
 import enum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from attrs import frozen
+
+from .arguments import need, need_one_of, need_whole, shown
+from .errors import PolicyError
 
 __all__ = [
     "CLIENT_CALLS",
@@ -60,6 +63,7 @@ __all__ = [
     "Tool",
     "Wire",
     "mould",
+    "need_conversation",
     "new_call",
     "new_message",
     "new_result",
@@ -84,6 +88,8 @@ dialect does not know; its own word is in `Message.wire`.
 class Origin(enum.Enum):
     """
     Where a block came from, which its role does not tell.
+
+    Like every enum it raises ``ValueError`` for a word that is none of these.
 
     A tool's picture, a harness reminder and a summary all travel as ``user``
     messages; only a person's words are a prompt.
@@ -174,6 +180,10 @@ class Text:
     text: str
     wire: Wire = _PLAIN_TEXT
 
+    def __attrs_post_init__(self) -> None:
+        _need_texts(self, "text")
+        need("wire", self.wire, Wire, "a Wire")
+
 
 @frozen
 class Media:
@@ -194,6 +204,12 @@ class Media:
     url: str | None
     source: Json
     wire: Wire
+
+    def __attrs_post_init__(self) -> None:
+        _need_texts(self, "kind", "mime")
+        need("data", self.data, str | None, "a text, or None")
+        need("url", self.url, str | None, "a text, or None")
+        need("wire", self.wire, Wire, "a Wire")
 
 
 CLIENT_CALLS: Final = frozenset(
@@ -253,6 +269,10 @@ class Call:
     arguments: Json
     wire: Wire
 
+    def __attrs_post_init__(self) -> None:
+        _need_texts(self, "id", "name")
+        need("wire", self.wire, Wire, "a Wire")
+
     @property
     def is_client(self) -> bool:
         """Whether the caller runs it; server and MCP calls are answered inside the model's own message."""
@@ -272,6 +292,12 @@ class Result:
     call_id: str
     content: str | tuple[Block, ...] | None
     wire: Wire
+
+    def __attrs_post_init__(self) -> None:
+        _need_texts(self, "call_id")
+        if self.content is not None:
+            _need_content(self.content)
+        need("wire", self.wire, Wire, "a Wire")
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -315,6 +341,11 @@ class Reasoning:
     seal: str | None
     wire: Wire
 
+    def __attrs_post_init__(self) -> None:
+        _need_texts(self, "text")
+        need("seal", self.seal, str | None, "a text, or None")
+        need("wire", self.wire, Wire, "a Wire")
+
 
 @frozen
 class Opaque:
@@ -329,9 +360,32 @@ class Opaque:
     kind: str
     value: Json
 
+    def __attrs_post_init__(self) -> None:
+        _need_texts(self, "kind")
+
 
 Block: TypeAlias = Text | Media | Call | Result | Reasoning | Opaque
 """One piece of a message."""
+
+_BLOCKS: Final = get_args(Block)
+_ROLES: Final = get_args(Role)
+
+
+def _need_texts(value: object, *names: str) -> None:
+    for name in names:
+        need(name, getattr(value, name), str, "a text")
+
+
+def _need_blocks(name: str, value: object) -> None:
+    need(name, value, tuple, "a tuple of blocks")
+    for block in value if isinstance(value, tuple) else ():
+        if not isinstance(block, _BLOCKS):
+            raise PolicyError(name, f"a tuple of blocks, and one is {shown(block)}")
+
+
+def _need_content(value: object) -> None:
+    if not isinstance(value, str):
+        _need_blocks("content", value)
 
 
 @frozen(weakref_slot=False)
@@ -346,12 +400,25 @@ class Message:
         origin: where it came from if somebody said so: one `Origin` for the
             whole message, one for each block, or ``None``, which leaves it to
             `turns` to find out.
+
+    Raises:
+        PolicyError: on construction, for a value that is none of these.
     """
 
     role: Role
     content: str | tuple[Block, ...]
     wire: Wire
     origin: Origin | tuple[Origin, ...] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        need_one_of("role", self.role, _ROLES)
+        _need_content(self.content)
+        need("wire", self.wire, Wire, "a Wire")
+        origin = self.origin
+        if origin is not None and not all(
+            isinstance(one, Origin) for one in (origin if isinstance(origin, tuple) else (origin,))
+        ):
+            raise PolicyError("origin", f"an Origin, or one for each block, not {shown(origin)}")
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -463,6 +530,9 @@ class Tool:
     name: str
     value: Json
 
+    def __attrs_post_init__(self) -> None:
+        _need_texts(self, "name")
+
 
 @frozen
 class Envelope:
@@ -478,6 +548,14 @@ class Envelope:
 
     kind: Literal["dict", "list", "str", "bytes"] = "list"
     fields: tuple[tuple[str, Json], ...] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        need_one_of("kind", self.kind, ("dict", "list", "str", "bytes"))
+        need("fields", self.fields, tuple | None, "pairs of key and value")
+        for pair in self.fields or ():
+            need("fields", pair, tuple, "pairs of key and value")
+            need_whole("fields", len(pair), least=2, most=2)
+            need("fields", pair[0], str, "keys that are texts")
 
     def get(self, key: str, default: Json = None) -> Json:
         """The body's value under *key*, else *default*."""
@@ -504,6 +582,9 @@ class Conversation:
             ``(0, 0)`` for everything else.
         settled: how many messages it had when a compaction made it; while it
             has as many, there is nothing new to compact (law L17).
+
+    Raises:
+        PolicyError: on construction, for a value that is none of these.
     """
 
     dialect: str
@@ -514,13 +595,30 @@ class Conversation:
     fused: tuple[int, int] = (0, 0)
     settled: int = 0
 
+    def __attrs_post_init__(self) -> None:
+        _need_texts(self, "dialect")
+        _need_all("messages", self.messages, Message)
+        _need_blocks("system", self.system)
+        _need_all("tools", self.tools, Tool)
+        need("envelope", self.envelope, Envelope, "an Envelope")
+        need_whole("settled", self.settled)
+        fused = self.fused
+        need("fused", fused, tuple, "a half-open range of the messages")
+        if list(map(type, fused)) != [int, int] or not 0 <= fused[0] <= fused[1] <= len(self.messages):
+            raise PolicyError("fused", f"a half-open range of the messages, not {shown(fused)}")
+
     @property
     def length(self) -> int:
         """How many messages the wire has."""
         return self.wire_index(len(self.messages))
 
     def wire_index(self, position: int) -> int:
-        """The wire's index of the message at *position* in `messages`."""
+        """
+        The wire's index of the message at *position* in `messages`.
+
+        Raises:
+            TypeError: *position* is no number.
+        """
         start, stop = self.fused
         if position <= start:
             return position
@@ -529,10 +627,31 @@ class Conversation:
         return position - max(stop - start - 1, 0)
 
     def position(self, index: int) -> int:
-        """The first position in `messages` of the wire's message *index*."""
+        """
+        The first position in `messages` of the wire's message *index*.
+
+        Raises:
+            TypeError: *index* is no number.
+        """
         start, stop = self.fused
         return index if index <= start else index + max(stop - start - 1, 0)
 
     def setting(self, name: str, default: Json = None) -> Json:
         """A field of the request body, such as ``model`` or ``thinking``."""
         return self.envelope.get(name, default)
+
+
+def _need_all(name: str, value: tuple[object, ...], kind: type) -> None:
+    need(name, value, tuple, f"a tuple of class {kind.__name__}")
+    if not set(map(type, value)) <= {kind} and not all(isinstance(one, kind) for one in value):  # the first is fast
+        raise PolicyError(name, f"a tuple of class {kind.__name__}, and one is of another")
+
+
+def need_conversation(value: object) -> None:
+    """
+    Refuse what is no `Conversation`.
+
+    Raises:
+        PolicyError: it is none; the field is ``conversation``.
+    """
+    need("conversation", value, Conversation, "a Conversation, as `parse` gives it")

@@ -218,14 +218,6 @@ def plan(
     previous, before = _previous(messages, division, cut, task.previous)
     pinned_at = _wholly_pinned(messages, places)
     replaced = _replaced(messages, division, cut, {choice.prompt, *pinned_at}, preamble, opaque)
-    if not replaced:
-        if previous:
-            raise CannotPlanError("nothing-new", "only the previous summary would be summarised")
-        raise CannotPlanError("irreducible", "everything before the cut stays anyway", irreducible)
-    head = memo.overhead(conversation) + head_tokens + choice.tail_tokens + SMALLEST_SUMMARY_TOKENS
-    if head >= before_tokens - least_gain:
-        why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"
-        raise CannotPlanError("irreducible", why, irreducible)
     prompts = tuple(one.text for one in before if one.kind == "prompt")
     persons = all_words(division, messages, cut, choice.prompt, prompts)
     if collapse is not None:
@@ -234,6 +226,14 @@ def plan(
         allowance = max(known.extras - needed - standing[cut], owed)
         earlier = quoted(division, messages, cut, choice.prompt, places, prompts, policy, allowance, memo)
         replaced = (*_no_longer_kept(before, earlier), *replaced)
+    if not replaced:
+        if previous:
+            raise CannotPlanError("nothing-new", "only the previous summary would be summarised")
+        raise CannotPlanError("irreducible", "everything before the cut stays anyway", irreducible)
+    head = memo.overhead(conversation) + head_tokens + choice.tail_tokens + SMALLEST_SUMMARY_TOKENS
+    if head >= before_tokens - least_gain:
+        why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"
+        raise CannotPlanError("irreducible", why, irreducible)
     if division.turns and division.turns[0].start in pinned_at:
         persons = ("", *persons)  # the first prompt stands in the head anyway: it needs no quotation
     return Plan(
@@ -370,14 +370,13 @@ def _pinned(conversation: Conversation, division: Division, pins: Sequence[Pin])
         index, place = pin if isinstance(pin, tuple) else (pin, None)
         if not 0 <= index < conversation.length:
             raise PolicyError("pins", f"there is no message {index} among {conversation.length}")
-        at = conversation.position(index)
-        blocks = messages[at].blocks
-        if place is None:
-            named.update((at, one) for one, block in enumerate(blocks) if not _is_mark(block))
-        elif 0 <= place < len(blocks):
-            named.add((at, place))
-        else:
+        first, last = conversation.position(index), conversation.position(index + 1)  # a fused head is one message on the wire
+        spots = [(at, one) for at in range(first, last) for one in range(len(messages[at].blocks))]
+        if place is not None and not 0 <= place < len(spots):
             raise PolicyError("pins", f"message {index} has no block {place}")
+        for at, one in spots if place is None else spots[place : place + 1]:
+            if division.kinds[at] not in (Kind.SUMMARY, Kind.REMINDER) and not _is_mark(messages[at].blocks[one]):
+                named.add((at, one))
     return [(at, place, _spoken(messages[at], place)) for at, place in [*sorted(held), *sorted(named - held)]]
 
 
@@ -497,9 +496,7 @@ def _irreducible(
     return tuple(part for part in parts if part.tokens)
 
 
-def _previous(
-    messages: tuple[Message, ...], division: Division, cut: int, given: str | None
-) -> tuple[str, tuple[Earlier, ...]]:
+def _previous(messages: tuple[Message, ...], division: Division, cut: int, given: str | None) -> tuple[str, tuple[Earlier, ...]]:
     """The body of the summary that is replaced, and the prompts and digests that stood behind it (law L20)."""
     body = given or ""
     earlier: tuple[Earlier, ...] = ()

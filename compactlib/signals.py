@@ -59,6 +59,7 @@ _WORDS: Final[tuple[tuple[str, ...], ...]] = (
 
 _BEFORE_CHARS: Final = len("-without ")
 _AFTER_CHARS: Final = 40
+_STATUS_CHARS: Final = 300  # from either end of an output: there its exit status stands
 
 
 @functools.cache
@@ -70,10 +71,9 @@ def _denials() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
 
 
-def _places(text: str, word: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The lines of ``text[start:stop]`` in which *word* stands undenied: where the line begins, and where the word does."""
+def _places(text: str, word: str, at: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The lines of ``text[start:stop]``, from *at* on, in which *word* stands undenied: where the line and where the word begins."""
     before, after = _denials()
-    at = text.find(word, start, stop)
     while at >= 0:
         end = at + len(word)
         if before.search(text[max(start, at - _BEFORE_CHARS) : at]) or after.match(text, end, end + _AFTER_CHARS):
@@ -97,8 +97,10 @@ def find_signals(text: str, start: int = 0, stop: int | None = None) -> list[Sig
     lines: dict[int, tuple[int, int]] = {}  # by where a line begins: rank, and where the first word of that rank stands
     for rank, words in enumerate(_WORDS):
         for word in words:
-            for begin, at in _places(text, word, start, stop):
-                lines.setdefault(begin, (rank, at))
+            first = text.find(word, start, stop)
+            if first >= 0:  # most words stand nowhere
+                for begin, at in _places(text, word, first, start, stop):
+                    lines.setdefault(begin, (rank, at))
     no_digits = str.maketrans("", "", "0123456789")
     signals, kinds = [], set[str]()
     for begin, (rank, at) in sorted(lines.items()):
@@ -158,4 +160,5 @@ def looks_failed(text: str) -> bool:
     start = text[:200].lstrip().lower()
     if start.startswith(("error", "traceback", "fatal", "exception", "failed", "ошибка", "permission denied", "command failed")):
         return not start.startswith(("errors: 0", "error: none", "failed: 0"))
-    return any(_exit_status().search(end) is not None for end in (text[:300], text[-300:]))
+    ends = (text,) if len(text) <= _STATUS_CHARS else (text[:_STATUS_CHARS], text[-_STATUS_CHARS:])
+    return any("exit" in end.lower() and _exit_status().search(end) is not None for end in ends)

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen
 
+from .arguments import shown
 from .errors import PolicyError
 from .markers import Issued
 from .options import RUNGS, Rung
@@ -53,7 +54,7 @@ def _of_class(kind: type, what: str) -> Callable[[Any, Any, Any], None]:
 def _when(task: Task, attribute: Any, value: Any) -> None:
     del task
     if value not in ("auto", "now", "overflow"):
-        raise PolicyError(attribute.name, f"'auto', 'now' or 'overflow', not {value!r:.80}")
+        raise PolicyError(attribute.name, f"'auto', 'now' or 'overflow', not {shown(value)}")
 
 
 def _sequence(task: Task, attribute: Any, value: Any) -> None:
@@ -66,7 +67,7 @@ def _pins(task: Task, attribute: Any, value: Any) -> None:
     _sequence(task, attribute, value)
     for pin in value:
         if not all(type(one) is int for one in (pin if isinstance(pin, tuple) and len(pin) == 2 else (pin,))):
-            raise PolicyError(attribute.name, f"an index, or (index, block), not {pin!r:.80}")
+            raise PolicyError(attribute.name, f"an index, or (index, block), not {shown(pin)}")
 
 
 def _reminders(task: Task, attribute: Any, value: Any) -> None:
@@ -87,7 +88,7 @@ def _rungs(task: Task, attribute: Any, value: Any) -> None:
         return
     _sequence(task, attribute, value)
     if not value or any(rung not in RUNGS for rung in value):
-        raise PolicyError(attribute.name, f"some of {', '.join(RUNGS)}, not {value!r:.80}")
+        raise PolicyError(attribute.name, f"some of {', '.join(RUNGS)}, not {shown(value)}")
     if "clear" in value and task.store is None:
         raise PolicyError("store", "clearing needs one, because what is cleared has to be kept", rule="L10")
 

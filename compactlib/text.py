@@ -356,7 +356,7 @@ def _dangerous(*, to_terminal: bool) -> re.Pattern[str]:
     """The characters that do something instead of being seen; a CR before a newline is part of it."""
     commanding = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
     deceiving = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f"
-    return re.compile(rf"[{commanding}{deceiving if to_terminal else ''}]|\r(?!\n)")
+    return re.compile(rf"[{commanding}{deceiving if to_terminal else ''}\r](?!(?<=\r)\n)")
 
 
 def _visible(found: re.Match[str]) -> str:

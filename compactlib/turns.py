@@ -50,8 +50,7 @@ from typing import Final
 
 from attrs import frozen
 
-from .arguments import need_conversation
-from .model import Conversation, Media, Message, Opaque, Origin, Result, Text, mould
+from .model import Conversation, Media, Message, Opaque, Origin, Result, Text, mould, need_conversation
 from .pairing import Pairing, PairingByPlace
 from .recognition import PLAIN_STARTS, is_bridge, is_harness, is_marker, is_placeholder
 

@@ -51,8 +51,7 @@ from typing import Final, TypeAlias
 
 from attrs import evolve
 
-from .arguments import need_conversation
-from .model import Block, Call, Conversation, Message, Opaque, Reasoning, Result
+from .model import Block, Call, Conversation, Message, Opaque, Reasoning, Result, need_conversation
 from .models import model_named
 from .protocol.context_edits import ClearThinking, ClearToolUses, read_edits
 from .tokens import Memo, block_tokens, estimate

@@ -79,7 +79,7 @@ class TestIndependence:
     )
     JUDGES = (
         "findings", "record", "units", "dividing", "evidence", "heads", "checks", "protocol_checks", "loss_checks",
-        "size_checks", "stability_checks", "honesty_checks",
+        "size_checks", "stability_checks", "honesty_checks", "fact_checks", "recovery_checks", "asking_checks",
     )  # fmt: skip
 
     @pytest.mark.parametrize("name", JUDGES)
@@ -177,7 +177,7 @@ class TestVerdicts:
         bare = evolve(record, before_tokens=None, kinds=None)
         undecided = {finding.rule for finding in judge(bare) if finding.verdict == "unknown"}
 
-        assert undecided == {"FAIL-2", "SIZE-1", "SIZE-2", "SAME-1", "NOOP-2", "INPUT-1"}
+        assert undecided == {"FAIL-2", "BACK-3", "SIZE-1", "SIZE-2", "WINDOW-1", "SAME-1", "NOOP-2", "INPUT-1"}
 
     def test_a_message_of_unknown_kind_makes_the_cut_unknown(self) -> None:
         """A picture behind results may be the tool's or the person's."""

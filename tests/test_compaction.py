@@ -8,13 +8,13 @@ import pytest
 
 import compactlib as cl
 from compactlib.compaction import compaction
-from compactlib.tasks import Task
 from compactlib.model import Conversation, Origin, Text
 from compactlib.outcomes import AskSummary, Compacted, Refused, SummaryFailed, Unchanged
 from compactlib.summaries.acceptance import Summary
 from compactlib.summaries.faults import CODES, FAULTS
 from compactlib.summaries.head import read_summary
 from compactlib.summaries.rendering import SummaryRequest
+from compactlib.tasks import Task
 
 from .test_turns import call, chat, model, result, text, user
 

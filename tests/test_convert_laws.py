@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import compactlib as cl
 from compactlib.converting import LOSSES
 from compactlib.dialects import DIALECTS
+from compactlib.model import Block, Media, Result
 
 from .dialect_laws import noise, spoil
 from .tongues import errors, meaning, renamed, stories, tell
@@ -109,6 +110,63 @@ def test_odd_but_valid_stays_valid(source: str, data: st.DataObject) -> None:
         converted = cl.convert(conversation, dialect=target)
 
         assert (target, errors(converted.conversation)) == (target, [])
+
+
+_PDF: Final = "data:application/pdf;base64,JVBERg=="
+_MEDIA: Final[dict[str, list[Any]]] = {
+    "openai-chat": [
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+        {"type": "image_url", "image_url": {"url": "data:image/tiff;base64,iVBORw0KGgo="}},
+        {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+        {"type": "input_audio", "input_audio": {"data": "iVBORw0KGgo=", "format": "wav"}},
+        {"type": "file", "file": {"file_id": "f1"}},
+        {"type": "file", "file": {"file_data": _PDF, "filename": "a.pdf"}},
+    ],
+    "anthropic": [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}},
+        {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
+        {"type": "image", "source": {"type": "file", "file_id": "f"}},
+        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="}},
+        {"type": "document", "source": {"type": "file", "file_id": "f"}},
+    ],
+}
+"""Media, some of which each target cannot hold."""
+
+
+def _waiting(source: str, media: list[Any]) -> Any:
+    """A batch of two calls of which one is answered, with these media of its own behind it."""
+    if source == "anthropic":
+        asked = [{"type": "tool_use", "id": key, "name": "ls", "input": {}} for key in "ab"]
+        answer = {"type": "tool_result", "tool_use_id": "a", "content": "ok"}
+        behind: list[Any] = [{"role": "user", "content": [answer, *media]}]
+        return [{"role": "user", "content": "hi"}, {"role": "assistant", "content": asked}, *behind]
+    asked = [{"id": key, "type": "function", "function": {"name": "ls", "arguments": "{}"}} for key in "ab"]
+    behind = [{"role": "tool", "tool_call_id": "a", "content": "ok"}, *({"role": "user", "content": [one]} for one in media)]
+    return [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": asked}, *behind]
+
+
+@pytest.mark.parametrize("source", _MEDIA)
+def test_media_that_cannot_cross_pass_no_pending_call_over(source: str) -> None:
+    """Law L4: what stands for them is nobody's words, and calls that were pending are so in every dialect, there and back."""
+    count = 0
+    for media in ([one, *others] for one in _MEDIA[source] for others in ([], *([other] for other in _MEDIA[source]))):
+        conversation = cl.parse(_waiting(source, media), dialect=source)
+        assert errors(conversation) == []
+        for target in set(DIALECTS) - {source}:
+            there = cl.convert(conversation, dialect=target)
+            back = cl.convert(there.conversation, dialect=source)
+            read = cl.parse(there.body, dialect=target)  # origins are not on the wire
+            assert (target, errors(there.conversation), errors(read), errors(back.conversation)) == (target, [], [], [])
+            kept = json.dumps(there.body).count("left out") + sum(
+                isinstance(block, Media) for message in read.messages for one in message.blocks for block in _all(one)
+            )
+            assert kept == len(media)
+            count += 1
+    assert count == {"openai-chat": 210, "anthropic": 150}[source]
+
+
+def _all(block: Block) -> tuple[Block, ...]:
+    return block.blocks if isinstance(block, Result) else (block,)
 
 
 def test_instructions_of_a_bare_list_bring_open_declarations_along() -> None:

@@ -24,8 +24,8 @@ PACKAGE: Final = Path(compactlib.__file__).parent
 
 FLOORS: Final = (
     ("errors",),
-    ("model",),
     ("arguments",),
+    ("model",),
     ("models",),
     ("recognition",),
     ("pairing",),
@@ -47,7 +47,7 @@ FLOORS: Final = (
     ("dialects",),
     ("outcomes",),
     ("tasks",),
-    ("persons",),
+    ("persons", "standing"),
     ("collapsing",),
     ("planning",),
     ("account",),

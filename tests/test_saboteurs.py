@@ -7,6 +7,7 @@ import pytest
 from compactlib.conformance.checks import CHECKS, judge
 from compactlib.conformance.running import observe
 from compactlib.conformance.saboteurs import SABOTEURS, Saboteur
+from compactlib.store import MemoryStore
 
 from .scenarios import scenario, seeded
 
@@ -20,6 +21,8 @@ FAULTS = {
     "shows-the-first-500-characters": "plain",
 }
 """Saboteurs that have a chance only with a certain summariser."""
+STORED = ("stores-half",)
+"""Saboteurs that have a chance only with a store."""
 
 
 @pytest.mark.parametrize("saboteur", SABOTEURS.values(), ids=SABOTEURS)
@@ -40,6 +43,7 @@ def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
             reminders=made.reminders,
             kinds=made.kinds,
             repeat=saboteur.law == "L16",
+            **({"store": MemoryStore()} if saboteur.name in STORED else {}),
         )
         blamed = {finding.law: str(finding) for finding in judge(record) if finding.verdict == "broken"}
 

@@ -19,6 +19,7 @@ from ..budget import Policy
 from ..cuts import legal_cuts
 from ..driving import compact
 from ..outcomes import Compacted, Outcome
+from ..store import MemoryStore
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
 from ..turns import turns
@@ -30,9 +31,9 @@ from .options import (
     format_option,
     input_option,
     profile_option,
-    window_options,
 )
-from .printing import Page, count, number, print_json
+from .policy import policy_given, policy_options
+from .printing import Page, count, number, print_json, shortened
 from .reading import read_source, report_problems
 
 __all__ = ["explain"]
@@ -51,8 +52,11 @@ class _Step:
 
 @click.command()
 @file_argument
-@window_options(required=True)
-@click.option("--when", type=click.Choice(["auto", "now"]), default="now", show_default=True, help="Whether the trigger counts.")
+@policy_options
+@click.option(
+    "--when", type=click.Choice(["auto", "now", "overflow"]), default="now", show_default=True, help="Whether the trigger counts."
+)
+@click.option("--clear", "clears", is_flag=True, help="As with a store: old outputs are cleared first. Nothing is stored.")
 @profile_option
 @click.option("--shown", is_flag=True, help="Print what the summariser was shown, whole.")
 @input_option
@@ -60,9 +64,8 @@ class _Step:
 @format_option
 def explain(
     file: str,
-    window: int,
-    reserve: int | None,
     when: Any,
+    clears: bool,
     profile: str | None,
     shown: bool,
     input_format: str | None,
@@ -76,11 +79,11 @@ def explain(
     summariser was shown, why its reply was taken, what the result is. Exit
     status 1 says that it would not be compacted.
     """
+    policy = policy_given(counter=counter_of(family), profile=profile)
     source = read_source(file, input_format)
     report_problems(source)
     conversation = source.transcript.conversation
     check_profile(profile, conversation.dialect)
-    policy = Policy(window_tokens=window, reserve_tokens=reserve, counter=counter_of(family), profile=profile)
     asked: list[tuple[SummaryRequest, str]] = []
     summariser = Extractive(counter=policy.counter)
 
@@ -89,7 +92,7 @@ def explain(
         asked.append((request, reply))
         return reply
 
-    outcome = compact(conversation, policy, summarise=answer, when=when)
+    outcome = compact(conversation, policy, summarise=answer, when=when, store=MemoryStore() if clears else None)
     cuts = legal_cuts(conversation)
     divided = turns(conversation)
     steps = [
@@ -105,6 +108,7 @@ def explain(
         ),
         *_measured(outcome),
         _Step("L3", "where it may be cut", (_some("at prompts", cuts.turn), _some("between steps", cuts.step))),
+        *_cleared(outcome),
         *_decided(outcome),
         *_asked(outcome, asked, policy),
         *_result(outcome),
@@ -157,8 +161,24 @@ def _measured(outcome: Outcome) -> list[_Step]:
     return [_Step("L13, L14", "what was measured", tuple(lines))]
 
 
+def _cleared(outcome: Outcome) -> list[_Step]:
+    units: Any = outcome.report["cleared"]
+    if not units:
+        return []
+    lines = [
+        f"message {unit['position']}: {unit['what']} of {shortened(unit['tool'], 40)}, {unit['why']}, {number(unit['saved_tokens'])} tokens"
+        for unit in units[:_CUTS_SHOWN]
+    ]
+    more = len(units) - len(lines)
+    saved = sum(unit["saved_tokens"] for unit in units)
+    total = f"{count(len(units), 'output')} cleared, {number(saved)} tokens; each is stored before its stub is written"
+    return [_Step("L7, L10, L11", "what was cleared", (total, *lines, *([f"and {number(more)} more"] if more else [])))]
+
+
 def _decided(outcome: Outcome) -> list[_Step]:
     cut = outcome.report["cut"]
+    if cut is None and isinstance(outcome, Compacted):
+        return [_Step("L14", "what was decided", ("clearing was enough: no message goes, and no model is asked",))]
     if cut is None:
         why = getattr(outcome, "why", "")
         return [_Step("L6, L14", "what was decided", (f"{outcome.report['outcome']}: {outcome.reason}", *([why] if why else [])))]
@@ -213,10 +233,11 @@ def _asked(outcome: Outcome, asked: list[tuple[SummaryRequest, str]], policy: Po
 def _result(outcome: Outcome) -> list[_Step]:
     if not isinstance(outcome, Compacted):
         return [_Step("L6", "the result", ("the conversation that was passed in, the same object",))]
-    head = ", ".join(f"{name.replace('_', ' ')} {number(size)}" for name, size in outcome.report["head"].items() if size)
+    sizes: Any = outcome.report["head"] or {}
+    head = ", ".join(f"{name.replace('_', ' ')} {number(size)}" for name, size in sizes.items() if size)
     lines = [
         f"{number(outcome.before_tokens)} -> {number(outcome.after_tokens)} tokens: {outcome.reason}",
-        f"the head, in tokens: {head or 'the summary alone'}",
+        *([] if outcome.report["head"] is None else [f"the head, in tokens: {head or 'the summary alone'}"]),
         "checked by the validator: no rule is broken that the input did not break",
         f"it differs from message {outcome.first_changed} on",
     ]

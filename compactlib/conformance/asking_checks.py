@@ -29,7 +29,7 @@ _BEFORE_ASKING: Final = frozenset(
 
 
 def asks_no_more(record: Record) -> Iterator[Finding]:
-    """ASK-1: nobody is asked where no answer could help; ASK-2: no question is asked twice; ASK-3: nor more than there are parts."""
+    """ASK-1: nobody is asked where no answer could help; ASK-2: no question is asked twice; ASK-3: nor too many."""
     exchanges = record.exchanges or ()
     if not exchanges:
         return

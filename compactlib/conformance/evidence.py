@@ -155,7 +155,9 @@ def _trace(
     taken = set(came_from)
     for at in head:
         if came_from[at] is None:
-            found = next((back for back, unit in enumerate(before) if back not in taken and _same(unit, after[at], cleared)), None)
+            found = next(
+                (back for back, unit in enumerate(before) if back not in taken and _same(unit, after[at], cleared)), None
+            )
             came_from[at] = found
             taken.add(found)
     return tuple(came_from)

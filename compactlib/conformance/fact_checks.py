@@ -15,7 +15,7 @@ from typing import Final
 
 from .evidence import Evidence, evidence
 from .findings import Finding, broken
-from .heads import earlier_digests, earlier_prompts
+from .heads import behind, earlier_digests, earlier_prompts, references
 from .record import Record
 
 __all__ = ["claims_flagged", "facts_survive", "is_list", "one_list_of_files"]
@@ -34,7 +34,7 @@ def facts_survive(record: Record) -> Iterator[Finding]:
         return
     seen = evidence(record)
     output = "\n".join(block.raw for unit in seen.after for block in unit.blocks)
-    output += "\n".join(text for ref, text in (record.stored or {}).items() if ref in output)  # behind a reference
+    output += "\n".join(behind(references(output), record.stored or {}))
     if _LEFT_OUT.search(seen.body):
         return
     for unit in seen.before[: seen.cut]:

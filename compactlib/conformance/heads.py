@@ -16,12 +16,27 @@ What is not here
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from attrs import frozen
 
-__all__ = ["EARLIER", "Excerpt", "earlier_digests", "earlier_prompts", "excerpts", "folded", "is_plain", "sections", "shown", "stubs", "unquoted", "Stub"]
+__all__ = [
+    "EARLIER",
+    "Excerpt",
+    "Stub",
+    "behind",
+    "earlier_digests",
+    "earlier_prompts",
+    "excerpts",
+    "folded",
+    "is_plain",
+    "references",
+    "sections",
+    "shown",
+    "stubs",
+    "unquoted",
+]
 
 EARLIER: Final = "[compactlib earlier prompts v1]\n"
 _QUOTED: Final = re.compile(r"\[(prompt|digest) chars=([0-9]{1,9})\]\n")
@@ -33,6 +48,7 @@ _STUB: Final = re.compile(
     r"\[cleared v1: ([a-z]{1,16}) of [^\n]*?; ([0-9]{1,15}) chars, ([0-9]{1,15}) lines; [^\n]*?; ref=([0-9a-f]{64})"
     r"(?:; file=[^\n]*?)??(?:; [a-z ]{1,60})??(?:; arguments emptied, ref=([0-9a-f]{64}))?\]"
 )
+_REF: Final = re.compile(r"\bref=([0-9a-f]{64})\b")
 _NUMBERED: Final = re.compile(r"[0-9]+(?:: ([^\n]*\n)|~ ([^\n]*)\n)")
 _ESCAPES: Final = re.compile(r"(?<=\[)\\(?=[a-z])|(?<=ref=)\\(?=[0-9a-f])|(?<=ref: )\\(?=[0-9a-f])")
 _CLOSING: Final = "[end of numbered lines]"
@@ -99,6 +115,23 @@ def is_plain(text: str) -> bool:
 def folded(text: str) -> str:
     """*text* for comparison: case, quotation marks, control characters, backslashes and white space do not count."""
     return " ".join(_CONTROLS.sub("", text).translate(_FLATTEN).casefold().split())
+
+
+def references(text: str) -> list[str]:
+    """The references that a text names, each once."""
+    return list(dict.fromkeys(_REF.findall(text)))
+
+
+def behind(refs: Iterable[str], stored: Mapping[str, str]) -> list[str]:
+    """All that is *stored* behind these references, and behind those that are named in it."""
+    found: dict[str, str] = {}
+    left = list(refs)
+    while left:
+        ref = left.pop()
+        if ref in stored and ref not in found:
+            found[ref] = stored[ref]
+            left += references(stored[ref])
+    return list(found.values())
 
 
 @frozen

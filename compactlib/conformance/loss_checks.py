@@ -25,7 +25,8 @@ _REASONS: Final = {
     "compacted": ("target-met", "above-target"),
     "unchanged": ("below-trigger", "auto-off", "vetoed", "nothing-new"),
     "refused": (
-        "overhead-exceeds-threshold", "irreducible", "no-legal-cut", "no-digest", "vetoed", "prefix-at-provider", "invalid-input", "suspended",
+        "overhead-exceeds-threshold", "irreducible", "no-legal-cut", "no-digest", "vetoed", "prefix-at-provider", "invalid-input",
+        "suspended",
         "store-failed", "internal-invalid", "raced",
     ),
 }  # fmt: skip
@@ -54,7 +55,7 @@ def untouched(record: Record) -> Iterator[Finding]:
 
 
 def _failed_replies(record: Record) -> Iterator[Finding]:
-    if record.outcome != "compacted":
+    if record.outcome != "compacted" or record.rung == "clear":  # which replaces no message
         return
     if record.exchanges is None:
         yield from unknown("FAIL-2", "what the summariser replied is not known")

@@ -120,6 +120,7 @@ class Record:
         dangling: how many dangling calls it says it dropped.
         facts_left: how many facts it says it left out (law L21).
         first_changed: the first message of *before* at which it says that the request differs.
+        given: the references that the outcome names beside its conversation.
         cleared: the messages of *before* in which it says that it cleared outputs.
         paid: how many requests stand in its account.
         kinds, made_kinds: what the messages of *before* and *after* are, by index.
@@ -161,6 +162,7 @@ class Record:
     dangling: int | None = None
     facts_left: int | None = None
     first_changed: int | None = None
+    given: tuple[str, ...] = ()
     cleared: tuple[int, ...] = ()
     paid: int | None = None
     kinds: tuple[Origin | None, ...] | None = None

@@ -9,26 +9,23 @@ in the input.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from contextlib import suppress
 
 from ..model import Json
 from .evidence import Evidence, evidence
 from .findings import Finding, broken, unknown
-from .heads import Stub, stubs
+from .heads import Stub, behind, references, stubs
 from .record import Record
 from .units import Block
-from .wires import messages_of
+from .wires import messages_of, read_messages
 from .wires.block import canonical
 
 __all__ = ["recoverable"]
 
-_REF: Final = re.compile(r"\bref=([0-9a-f]{64})\b")
-
 
 def recoverable(record: Record) -> Iterator[Finding]:
-    """BACK-1: each reference leads to what stood there; BACK-2: and to each message that went; BACK-3: undoing gives the input."""
+    """BACK-1: what a reference promises is there; BACK-2: one leads to each message that went; BACK-3: it can be undone."""
     if record.outcome != "compacted":
         return
     seen = evidence(record)
@@ -51,7 +48,7 @@ def _cleared(record: Record, seen: Evidence) -> Iterator[Finding]:
                 continue
             if old.kind == "call":
                 if not any(_is_value(stored.get(ref, ""), old) for ref in emptied):
-                    yield from broken("BACK-1", f"the arguments of {old.id} in message {index} are gone, and nothing leads to them")
+                    yield from broken("BACK-1", f"nothing leads to the arguments of {old.id} in message {index}")
                 continue
             made = stubs(new.text)
             for stub in made:
@@ -104,19 +101,21 @@ def _references(record: Record, seen: Evidence) -> Iterator[Finding]:
     if record.stored is None or record.rung == "clear":
         return
     own = "\n".join(line for line in seen.body.split("\n") if not line.startswith("> "))  # the rest is quoted
-    refs = list(dict.fromkeys(_REF.findall(own)))
+    refs = references(own)
     for ref in refs:
         if ref not in record.stored:
             yield from broken("BACK-1", f"the summary names {ref[:12]}, behind which nothing is stored")
-    texts = _behind(refs, record.stored)
-    lines = {_spelled(line) for text in texts for line in text.split("\n") if line[:1] == "{"}
+    texts = behind([*refs, *record.given], record.stored)
+    values = [value for text in texts for line in text.split("\n") if line[:1] == "{" and (value := _read(line)) is not None]
+    lines = set(map(canonical, values))
+    raws = {raw for value in values for raw in _raws(value, record.dialect)} if record.cleared else ()
     messages = messages_of(record.before, record.dialect)
     for at in range(seen.cut):
         unit = seen.before[at]
         if at in seen.kept or not unit.raw or unit.kind in ("summary", "pin", "reminder") or unit.is_compaction:
             continue
         if unit.index in record.cleared:
-            held = [block for block in unit.blocks if block.kind == "result"]
+            held = [block for block in unit.blocks if block.kind == "result" and block.raw not in raws]
             is_there = all(any(block.text in text or _is_value(text, block) for text in texts) for block in held)
         else:
             is_there = canonical(messages[unit.index]) in lines
@@ -125,19 +124,14 @@ def _references(record: Record, seen: Evidence) -> Iterator[Finding]:
             return
 
 
-def _behind(refs: list[str], stored: Mapping[str, str]) -> list[str]:
-    """All texts behind *refs*, and behind the references in those."""
-    found: dict[str, str] = {}
-    while refs:
-        ref = refs.pop()
-        if ref in stored and ref not in found:
-            found[ref] = stored[ref]
-            refs += _REF.findall(stored[ref])
-    return list(found.values())
+def _raws(value: Json, dialect: str) -> Iterator[str]:
+    """The blocks of a value, if it is a message."""
+    with suppress(Exception):  # it may be anything that was stored
+        yield from (block.raw for _, blocks in read_messages([value], dialect) for block in blocks)
 
 
-def _spelled(line: str) -> str:
+def _read(line: str) -> Json:
     try:
-        return canonical(json.loads(line))
+        return json.loads(line)
     except ValueError:
-        return ""
+        return None

@@ -88,7 +88,7 @@ def observe(
         least = record.limits.min_gain if when == "auto" else 1
     record = evolve(
         record,
-        limits=evolve(record.limits, clear_at_least=least),
+        limits=evolve(record.limits, clear_at_least=least, trigger=_trigger(record.limits, more.get("rungs"))),
         before=before,
         when=when,
         kinds=None if kinds is None else tuple(kinds),
@@ -127,6 +127,11 @@ def _wire(conversation: Conversation) -> Json:
     """The body as a value, also where it was given as text."""
     body = render(conversation)
     return json.loads(body) if isinstance(body, str | bytes) else body
+
+
+def _trigger(limits: Limits, rungs: Sequence[str] | None) -> int | None:
+    """The trigger of the rungs that were asked for."""
+    return limits.clearing if rungs is not None and list(rungs) == ["clear"] else limits.trigger
 
 
 def _memo(policy: Policy) -> Memo | None:
@@ -230,16 +235,17 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
         paid=len(outcome.report.get("asked", ())),
     )
     if isinstance(outcome, Refused):
-        return evolve(record, irreducible_tokens=outcome.irreducible_tokens)
+        return evolve(record, irreducible_tokens=outcome.irreducible_tokens or None)
     if isinstance(outcome, Compacted):
         return evolve(
             record,
             cut=outcome.cut,
             kept_prompt=outcome.kept_prompt,
             rung=outcome.report.get("rung"),
+            given=tuple(sorted({one.ref for one in outcome.dropped if one.ref is not None})),
             cleared=tuple(sorted({unit["position"] for unit in outcome.report.get("cleared", ())})),
             over_by_tokens=outcome.over_by_tokens,
-            irreducible_tokens=outcome.irreducible_tokens,
+            irreducible_tokens=outcome.irreducible_tokens or None,
             fits=outcome.fits,
             dangling=outcome.report.get("dangling"),
             facts_left=((outcome.report.get("summary") or {}).get("anchors") or {}).get("left"),

@@ -20,6 +20,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from ..assembling import first_changed
 from ..budget import Policy
 from ..driving import compact
 from ..model import Block, Conversation, Message, Origin, Text
@@ -89,6 +90,7 @@ def remade(outcome: Compacted, policy: Policy, messages: Sequence[Message], *, f
         over_by_tokens=over,
         reason="above-target" if over else "target-met",
         fits=after <= sizes["budget"],
+        first_changed=first_changed(outcome.before, changed),
     )
 
 

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from .asking_saboteurs import ASKING
 from .fact_saboteurs import FACTS
 from .honesty_saboteurs import HONESTY
 from .loss_saboteurs import LOSS
@@ -33,6 +34,6 @@ from .stability_saboteurs import STABILITY
 __all__ = ["SABOTEURS", "Saboteur"]
 
 SABOTEURS: Final[Mapping[str, Saboteur]] = MappingProxyType(
-    {saboteur.name: saboteur for saboteur in (*PROTOCOL, *LOSS, *STABILITY, *HONESTY, *FACTS)}
+    {saboteur.name: saboteur for saboteur in (*PROTOCOL, *LOSS, *STABILITY, *HONESTY, *FACTS, *ASKING)}
 )
 """Every saboteur by its name."""

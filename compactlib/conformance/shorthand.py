@@ -42,8 +42,13 @@ _PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9
 _KINDS: Final = frozenset({"prompt", "model", "result", "attachment", "harness", "system", "summary", "pin", "reminder"})
 _COPIED: Final = (
     "reason", "when", "cut", "kept_prompt", "over_by_tokens", "irreducible_tokens", "fits", "dangling", "facts_left",
-    "same_object",
-    "same_tail", "kinds_told", "mutated", "summary_tokens", "pinned_tokens",
+    "same_object", "same_tail", "kinds_told", "mutated", "summary_tokens", "pinned_tokens", "rung", "first_changed", "paid",
+    "stored",
+)  # fmt: skip
+
+
+_SIZES: Final = (
+    "budget", "trigger", "clearing", "target", "tail", "room", "summary", "min_gain", "clear_at_least", "summariser",
 )  # fmt: skip
 
 
@@ -115,10 +120,7 @@ def expand_record(body: Mapping[str, Any]) -> Record:
         "before_tokens": overhead + sum(sizes),
         "after_tokens": overhead + sum(made_sizes),
         "limits": Limits(
-            **{
-                name: policy.get(f"{name}_tokens")
-                for name in ("budget", "trigger", "target", "tail", "room", "summary", "min_gain")
-            },
+            **{name: policy.get(f"{name}_tokens") for name in _SIZES},
             step_cuts=policy.get("step_cuts") != "never",
         ),
         "pins": tuple((index, block) for index, block in body.get("pins", ())),
@@ -128,6 +130,8 @@ def expand_record(body: Mapping[str, Any]) -> Record:
         "known_headings": tuple(body["known_headings"]) if "known_headings" in body else None,
         "quoting_headings": tuple(body.get("quoting_headings", ())),
         "again": tuple(body["again"]) if "again" in body else None,
+        "cleared": tuple(body.get("cleared", ())),
+        "undone": [message for message, _, _ in map(expand_message, body["undone"])] if "undone" in body else None,
     }
     made = Record(**record, **{name: body[name] for name in _COPIED if name in body})
     return made if "repeated" not in body else _repeated(made, body["repeated"])

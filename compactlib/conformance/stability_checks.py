@@ -50,10 +50,10 @@ def prefix_kept(record: Record) -> Iterator[Finding]:
         yield from broken("PREFIX-1", f"message {first} is the first that differs, and {record.first_changed} is said to be")
     before, after = record.before_tokens, record.after_tokens
     least, target = record.limits.clear_at_least, record.limits.target
-    if record.rung == "clear" and None not in (before, after, least, target):
-        assert before is not None and after is not None and least is not None and target is not None
-        if before - after < least and after > target:
-            yield from broken("PREFIX-2", f"clearing saved {before - after} tokens, fewer than {least}, and {after} are left")
+    if record.rung != "clear" or before is None or after is None or least is None or target is None:
+        return
+    if before - after < least and after > target:
+        yield from broken("PREFIX-2", f"clearing saved {before - after} tokens, fewer than {least}, and {after} are left")
 
 
 def _first_changed(seen: Evidence) -> int | None:

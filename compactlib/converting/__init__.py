@@ -28,10 +28,9 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from ..arguments import need_conversation
 from ..dialects import messages_key, parse, render
 from ..dialects.reading import dumps
-from ..model import Call, Conversation, Json, Origin, Text
+from ..model import Call, Conversation, Json, Origin, Text, need_conversation
 from ..protocol.profiles import PROFILES
 from ..protocol.repair import CONTINUE
 from ..protocol.violation import quote
@@ -80,7 +79,7 @@ def convert(conversation: Conversation, *, dialect: str) -> Converted:
 
     Raises:
         PolicyError: *conversation* is none.
-        WireError: no dialect has this name.
+        WireError: no dialect has this name, or that of the conversation.
 
     >>> body = [
     ...     {"role": "user", "content": "list the files"},
@@ -96,7 +95,7 @@ def convert(conversation: Conversation, *, dialect: str) -> Converted:
     [('error-flag', '/2/content/0')]
     """
     need_conversation(conversation)
-    messages_key(dialect)  # which raises if there is none
+    messages_key(dialect), messages_key(conversation.dialect)  # which raises if there is none
     if dialect == conversation.dialect:
         return Converted(render(conversation), (), (), conversation)
     losses = Losses(conversation)

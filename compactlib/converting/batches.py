@@ -50,7 +50,7 @@ __all__ = ["arrange"]
 class _Batch:
     """A run of model slots, the calls in it that are open, and their results."""
 
-    __slots__ = ("answered", "beside", "open", "pieces", "positions", "results", "used")
+    __slots__ = ("answered", "beside", "notes", "open", "pieces", "positions", "results", "used")
 
     def __init__(self, position: int, pieces: list[Piece], used: set[str]) -> None:
         self.positions = [position]
@@ -58,6 +58,7 @@ class _Batch:
         self.used = used  # the ids of its calls in the input
         self.open: dict[str, deque[Call]] = {}  # by the id in the input; the calls have their new ones
         self.results: list[Piece] = []
+        self.notes: dict[int, list[Block]] = {}  # which of the results ends in which notes of media
         self.answered = position  # where the first result stood
         self.beside: list[Piece] = []
 
@@ -87,6 +88,16 @@ def arrange(slots: list[Slot], conversation: Conversation, ids: Names, tools: Na
 def _is_attached(block: Block) -> bool:
     """Whether a block beside results is a tool's picture or what announces it, and nobody's words."""
     return isinstance(block, Media) or (isinstance(block, Text) and is_marker(block.text))
+
+
+def _noted(piece: Piece, notes: list[Block]) -> Piece:
+    """A result that ends in these notes."""
+    result, origin = piece
+    if not isinstance(result, Result):
+        return piece
+    parts = [*(block for block in result.blocks if block != Text("")), *notes]
+    words = [part.text for part in parts if isinstance(part, Text)]
+    return evolve(result, content="\n".join(words) if len(words) == len(parts) else tuple(parts)), origin
 
 
 class _Arranger:
@@ -190,7 +201,7 @@ class _Arranger:
         waits = slot.side == "user" and batch is not None and bool(batch.results and batch.open)
         if waits and batch is not None and self.division.kinds[slot.position] is Kind.ATTACHMENT:
             slot = evolve(slot, pieces=tuple(self._attached(batch, slot.pieces, slot.position)))
-            self.batch, self.media = batch, slot
+            self.batch, self.media = batch, slot if slot.pieces else self.media
         if slot.pieces:
             self.out.append(slot)
 
@@ -199,19 +210,15 @@ class _Arranger:
         kept = [piece for piece in pieces if not is_note(piece[0])]
         if not all(_is_attached(block) for block, _origin in kept):
             return list(pieces)
-        if not any(isinstance(block, Text) for block, _origin in pieces):  # some target may want words there; they are nobody's
-            return [(block, origin or Origin.ATTACHMENT) for block, origin in pieces]
-        if len(kept) == len(pieces):
+        if len(kept) < len(pieces):
+            notes = batch.notes.setdefault(len(batch.results) - 1, [])
+            notes += [block for block, _origin in pieces if is_note(block)]
+            self.losses.at("grouping", position, "what stands for a medium is in the result before it: calls are pending")
+            if not any(isinstance(block, Media) for block, _origin in kept):
+                return []  # nothing is left to announce
+        if any(isinstance(block, Text) for block, _origin in kept):
             return kept
-        result, origin = batch.results[-1]
-        if isinstance(result, Result):
-            parts = [block for block in result.blocks if block != Text("")]
-            parts += [block for block, _origin in pieces if is_note(block)]
-            words = [part.text for part in parts if isinstance(part, Text)]
-            content = "\n".join(words) if len(words) == len(parts) else tuple(parts)
-            batch.results[-1] = evolve(result, content=content), origin
-        self.losses.at("grouping", position, "what stands for a medium is in the result before it, because calls are pending")
-        return kept if any(isinstance(block, Media) for block, _origin in kept) else []  # else nothing is left to announce
+        return [(block, origin or Origin.ATTACHMENT) for block, origin in kept]  # some target may want words; they are nobody's
 
     def _batch_of(self, result: Result, last: Slot | _Batch | None) -> _Batch | None:
         """The nearest batch in which a call with the result's id is open; else the last, where results go by their order."""
@@ -266,6 +273,8 @@ class _Arranger:
             if any(new is not old for new, old in zip(pieces, one.pieces, strict=True)):
                 self.losses.at("order", one.positions[0], "the model's words stand before its calls now")
             slots.append(Slot("model", tuple(pieces), one.positions[0]))
+            for place, notes in one.notes.items():
+                one.results[place] = _noted(one.results[place], notes)
             if one.results:
                 slots.append(Slot("user", (*one.results, *one.beside), one.answered))
         return slots

@@ -26,9 +26,9 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from ..arguments import need_conversation, shown
+from ..arguments import shown
 from ..errors import PolicyError, WireError
-from ..model import Conversation, Envelope, Json, Message, Origin
+from ..model import Conversation, Envelope, Json, Message, Origin, need_conversation
 from ..protocol.profiles import PROFILES
 from ..summaries.head import fused, recognise
 from .reading import bounded, copy_json, decode, dumps

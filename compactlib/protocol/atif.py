@@ -64,7 +64,9 @@ class AtifReader(Reader):
             self.report("T-STEP-01", where, f"the source of step {self.index} is {quote(shape.tag)}", _SOURCES)
         if shape.form in ("null", "absent"):
             where = "" if shape.form == "absent" else "/message"
-            self.report("T-STEP-01", where, f"the message of step {self.index} is {shape.form}", "a string, perhaps empty, or parts")
+            self.report(
+                "T-STEP-01", where, f"the message of step {self.index} is {shape.form}", "a string, perhaps empty, or parts"
+            )
 
     def _fields(self, message: Message) -> None:
         """T-AGENT-01: what only an agent's steps have, and that an observation is no user's."""
@@ -76,7 +78,11 @@ class AtifReader(Reader):
             if key in shape.keys and (key not in rest or rest[key] is not None):
                 words = f"step {self.index}, whose source is {quote(shape.tag)}, has {key}"
                 self.report("T-AGENT-01", f"/{key}", words, "it in a step of the agent")
-        if message.role == "user" and "observation" in shape.keys and ("observation" not in rest or rest["observation"] is not None):
+        if (
+            message.role == "user"
+            and "observation" in shape.keys
+            and ("observation" not in rest or rest["observation"] is not None)
+        ):
             words = f"step {self.index}, a user's, has an observation"
             self.report("T-AGENT-01", "/observation", words, "it in a step of the agent or of the system")
 

@@ -354,7 +354,13 @@ def _mend_whole(draft: Draft, at: int, found: Violation) -> bool:
     if draft.profile.string_only and message.role == "model" and message.wire.form == "list":
         made = _as_string(message)
         if made is not message:
-            draft.say("merge-same-role", found.rule, source, "wrote the list of its texts as one text", (call.id for call in message.calls))
+            draft.say(
+                "merge-same-role",
+                found.rule,
+                source,
+                "wrote the list of its texts as one text",
+                (call.id for call in message.calls),
+            )
             draft.slots[at] = made, source
             return True
     if any(not isinstance(block, Reasoning) and block != Text("") for block in message.blocks):

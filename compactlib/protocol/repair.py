@@ -62,8 +62,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from ..arguments import need, need_conversation
-from ..model import Conversation, Json, Message
+from ..arguments import need
+from ..model import Conversation, Json, Message, need_conversation
 from ..turns import Kind, divide, origins
 from .alternation import ALTERNATION, alternate
 from .answering import answer_calls

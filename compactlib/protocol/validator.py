@@ -47,9 +47,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, get_args
 
-from ..arguments import need, need_conversation, need_one_of, need_whole, shown
+from ..arguments import need, need_one_of, need_whole, shown
 from ..errors import PolicyError
-from ..model import Conversation, Json, Message, Origin
+from ..model import Conversation, Json, Message, Origin, need_conversation
 from .profiles import Profile, profile_named
 from .reader import Around, Mode, Reader
 from .request import violations_around

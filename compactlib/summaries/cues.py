@@ -59,6 +59,14 @@ _CUES: Final[dict[str, str]] = {
         "лучше, пусть, без, запрещено, важно, хочу, хотелось бы, следует, избегай, избегайте, сохрани, оставь, используй, "
         "используйте, не используй"
     ),
+    # what is to hold for the whole session
+    "standing": (
+        "never, always, from now on, at all times, under no circumstances, no matter what, don't ever, do not ever, "
+        "ever again, for the rest of, throughout, answer only, reply only, respond only, write only, only answer, only reply, "
+        "only use, use only, only write, answer in, reply in, respond in, "
+        "никогда, всегда, отныне, впредь, ни в коем случае, ни при каких, отвечай только, пиши только, отвечай на, пиши на, "
+        "отвечайте только, пишите только, используй только, используйте только, только на, только по"
+    ),
     "done": (
         "done, fixed, implemented, added, created, completed, finished, updated, removed, renamed, refactored, migrated, "
         "merged, committed, pushed, installed, configured, resolved, wrote, passes, passed, now works, succeeded, "
@@ -123,13 +131,14 @@ def _pattern(name: str) -> re.Pattern[str]:
             "word": r"[^\W\d_]+(?:'[^\W\d_]+)?",
             "stop": r"(?<=[.!?…])\s+",
             "identifier": (
-                r"https?://\S{4}|\b[0-9a-f]{8}-[0-9a-f]{4}-|\b(?=[a-f]{0,39}[0-9])(?=[0-9]{0,39}[a-f])[0-9a-f]{7,40}\b"
-                r"|\bv?\d{1,9}\.\d{1,9}\.\d{1,9}\b|\b[A-Z][A-Z0-9]{1,9}-\d{2,9}\b|(?<!\w)#\d{1,9}\b"
+                r"\b(?:[0-9a-f]{8}-[0-9a-f]{4}-|(?=[a-f]{0,39}[0-9])(?=[0-9]{0,39}[a-f])[0-9a-f]{7,40}\b"
+                r"|v?\d{1,9}\.\d{1,9}\.\d{1,9}\b|[A-Z][A-Z0-9]{1,9}-\d{2,9}\b)|https?://\S{4}|#(?<!\w#)\d{1,9}\b"
                 r"|№ ?\d|\d ?(?:₽|\$|€|%|руб|[KMG]i?B\b|ms\b)|\$ ?\d"
             ),
+            "hint of one": r"\d|://",  # one or the other stands in each of them
             "total": (
-                r"(?i)\b\d{1,9} (?:passed|failed|errors?|tests?|skipped|warnings?|problems?)\b|\btests?:|\bbuild (?:success|fail)"
-                r"|\b(?:passed|failed|тестов|ошибок)\b"
+                r"(?i)\b(?:\d{1,9} (?:passed|failed|errors?|tests?|skipped|warnings?|problems?)\b|tests?:|build (?:success|fail)"
+                r"|(?:passed|failed|тестов|ошибок)\b)"
             ),
             "bullet": r"(?:[-+•*]|#{1,6}|\d{1,3}[.)])\s+",
             # what begins a line of a pasted log or listing: times, prompts, brackets, stack frames
@@ -149,12 +158,17 @@ def cues(sentence: str) -> frozenset[str]:
     words = _pattern("word").findall(sentence.lower().replace("’", "'"))
     index = _index()
     found = set()
-    for at, word in enumerate(words):
-        if word in index:
-            for phrase, kind in index[word]:
-                if len(phrase) == 1 or tuple(words[at : at + len(phrase)]) == phrase:
-                    found.add(kind)
+    for word in index.keys() & words:
+        for phrase, kind in index[word]:
+            if len(phrase) == 1 or _follow(phrase, words):
+                found.add(kind)
     return frozenset(found)
+
+
+def _follow(phrase: tuple[str, ...], words: list[str]) -> bool:
+    """Whether the words of a phrase stand one after the other."""
+    starts = (at for at, word in enumerate(words) if word == phrase[0])
+    return any(tuple(words[at : at + len(phrase)]) == phrase for at in starts)
 
 
 def identifies(sentence: str) -> bool:
@@ -164,7 +178,7 @@ def identifies(sentence: str) -> bool:
     >>> identifies("see PAY-1203"), identifies("see below")
     (True, False)
     """
-    return _pattern("identifier").search(sentence) is not None
+    return _pattern("hint of one").search(sentence) is not None and _pattern("identifier").search(sentence) is not None
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -195,10 +209,15 @@ def sentences(text: str) -> Iterator[str]:
 # --- Outputs ---------------------------------------------------------------------------------------------------------
 
 
-def _lines(text: str) -> list[str]:
-    """The lines near the end of an output that say something, last first; an empty numbered line of a file does not."""
-    lines = (line.strip() for line in text[-_ENDS_CHARS:].splitlines()[::-1])
-    return [line for line in lines if any(map(str.isalnum, line[:80])) and line[-1] not in "→|"]
+_TOTALS: Final = ("passed", "failed", "error", "test", "skipped", "warning", "problem", "build", "ошибок", "тестов")
+"""One of these stands in each line with totals."""
+
+
+def _lines(end: str) -> Iterator[str]:
+    """The lines of the end of an output that say something, last first; an empty numbered line of a file does not."""
+    for line in map(str.strip, reversed(end.splitlines())):
+        if any(map(str.isalnum, line[:80])) and line[-1] not in "→|":
+            yield line
 
 
 def _end(line: str) -> str:
@@ -217,8 +236,7 @@ def last_line(text: str) -> str:
     >>> last_line("loading\\nTOTAL 17\\n}\\n")
     'TOTAL 17'
     """
-    lines = _lines(text)
-    return _end(lines[0]) if lines else ""
+    return _end(next(_lines(text[-_ENDS_CHARS:]), ""))
 
 
 def notable_line(text: str) -> str:
@@ -242,10 +260,11 @@ def decisive_line(text: str) -> str:
     >>> decisive_line("a.py ok\\n12 passed, 1 failed\\nsee log")
     '12 passed, 1 failed'
     """
-    for line in _lines(text):
-        if is_total(line):
+    end = text[-_ENDS_CHARS:]
+    if _may_count(end):
+        for line in filter(is_total, _lines(end)):
             return _end(line)
-    return last_line(text)
+    return last_line(end)
 
 
 def is_total(line: str) -> bool:
@@ -255,4 +274,10 @@ def is_total(line: str) -> bool:
     >>> is_total("12 passed, 1 failed"), is_total("E   AssertionError")
     (True, False)
     """
-    return _pattern("total").search(line[: 2 * LONGEST_CHARS]) is not None
+    start = line[: 2 * LONGEST_CHARS]
+    return _may_count(start) and _pattern("total").search(start) is not None
+
+
+def _may_count(text: str) -> bool:
+    """Whether a line of *text* could be one with totals."""
+    return any(map(text.lower().__contains__, _TOTALS))

@@ -55,11 +55,11 @@ from .cues import (
     notable_line,
     sentences,
 )
+from .head import DIGEST_NOTE
 from .provenance import FIRST_PROMPT, LATEST_PROMPT, carried_quotation, quotation, visible
 from .rendering import SummaryRequest
-from .head import DIGEST_NOTE
 from .schema import DIGEST, EMPTY, Schema, Sections, item_text, parse_sections, says_nothing, schema_named
-from .transcript import calls_by_result, stated_origins
+from .transcript import calls_by_result, with_origins
 
 __all__ = ["Extractive", "extractive"]
 
@@ -173,7 +173,7 @@ def _gather(messages: Sequence[Message], *, goes_on: bool) -> _Evidence:
     calls = calls_by_result(messages)
     for message in messages:
         mixed = any(isinstance(block, Result) for block in message.blocks)
-        for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+        for block, origin in with_origins(message):
             if isinstance(block, Text):
                 if origin is Origin.HUMAN:
                     _hear_person(evidence, block.text, beside_results=mixed)
@@ -311,8 +311,8 @@ def _conclude_deeds(evidence: _Evidence) -> None:
             else:
                 evidence.add("facts", what, 4, order=state.order)
             continue
-        line = decisive_line(text)
-        if not line or act.verb == "edited":
+        line = "" if act.verb == "edited" else decisive_line(text)
+        if not line:
             continue
         large = len(text) > _LARGE_CHARS
         label = f"ran {named}; it ended with: " if act.verb == "ran" else f"{named} ended with: "

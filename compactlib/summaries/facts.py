@@ -37,18 +37,21 @@ import enum
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import filterfalse, islice
+from types import MappingProxyType
 from typing import Final
 
 from attrs import frozen
 
 from ..deeds import deed
+from ..markers import Issued
 from ..model import Call, Message, Origin, Result, Text
 from ..signals import choose_signals, find_signals, looks_failed
+from ..stubs import read_stub
 from ..text import ceiling, floor
 from ..tokens import Counter
 from .cues import cues, sentences
-from .transcript import argument_text, calls_by_result, stated_origins
+from .transcript import argument_text, calls_by_result, with_origins
 
 __all__ = ["Anchor", "Appendix", "Kind", "Tokens", "find_anchors", "kind_of", "missing", "place_of", "write_appendix"]
 
@@ -91,8 +94,10 @@ _CLAUSES: Final = (160, 80, 48)  # characters of a clause: the first at which al
 _ERRORS_A_TEXT: Final = 4
 _OCCURRENCES: Final = 200  # of one name that are looked at
 _ERROR_RANK: Final = 5  # of `signals`: verdicts, crashes, exit codes, errors
+_ARROWS: Final = ("->", "→", "=>")
 _FRAMES: Final = 2  # lines of a stack trace that stand below its error
 _SEARCHED: Final = 400  # anchors that are looked for letter by letter; the others are looked up as tokens
+_PARTS: Final = 16  # of a path or dotted name that are looked at from either side
 _RECENT: Final = 40  # clauses in which a later anchor is looked for before it gets a line of its own
 _CARRIED: Final = 400
 _AROUND: Final = " \t\"'`()[]{}<>,;:!?.…«»„“”‘’*|"
@@ -157,17 +162,22 @@ _EXTENSIONS: Final = (
 
 @cache
 def _token() -> re.Pattern[str]:
-    """What a token may be; the first kind that fits the whole of it counts."""
+    """
+    What a token may be; the first kind that fits the whole of it counts.
+
+    Most tokens of code hold a character that only an address may hold: these are told at once.
+    """
     return re.compile(
         r"(?P<URL>[a-z][a-z0-9+]{1,9}://\S+)"
-        r"|(?P<HASH>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,64})"
+        r"|(?=[\w.,@+~=:/#№>()-]*+\Z|[A-Za-z]:\\)(?:"
+        r"(?P<HASH>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9]*+[a-f])(?=[a-f]*+[0-9])[0-9a-f]{7,64})"
         r"|(?P<DATE>[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?|[0-9]{1,2}(?P<point>[./])[0-9]{1,2}(?P=point)[0-9]{2,4})"
-        r"|(?P<VERSION>v?[0-9]+\.[0-9]+\.[0-9]+[\w.+-]*|v[0-9]+(?:\.[0-9]+)*|[\w-]+(?:==|@|>=|~=)[0-9][\w.]*)"
+        r"|(?P<VERSION>v?[0-9]++\.[0-9]++\.[0-9]++[\w.+-]*|v[0-9]++(?:\.[0-9]++)*|[\w-]++(?:==|@|>=|~=)[0-9][\w.]*)"
         r"|(?P<NUMBER>[+-]?[0-9][0-9.,_]*[0-9](?:[eE][+-]?[0-9]+)?|0x[0-9a-fA-F]+)"
-        rf"|(?P<PATH>[A-Za-z]:\\\S+|~?[\w.@+~-]*(?:/[\w.@+~=-]*)+(?::[0-9]+){{0,2}}|[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})(?::[0-9]+){{0,2}})"
-        r"|(?P<IDENTIFIER>[A-Z][A-Z0-9]{0,9}-[0-9]+|[#№][0-9]+|(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[\w-]{5,})"
-        r"|(?P<SYMBOL>\w+(?:\.\w+)*\(\)|[a-z0-9]+(?:_[a-z0-9]+)+|_+\w+|[A-Z0-9]+(?:_[A-Z0-9]+)+"
-        r"|[a-z]+[0-9]*(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}|[A-Za-z_]\w+(?:(?:\.|::)[A-Za-z_]\w+)+)"
+        rf"|(?P<PATH>[A-Za-z]:\\\S+|[\w.@+~-]*+(?:/[\w.@+~=-]*+)+(?::[0-9]+){{0,2}}|(?:[\w-]++\.)+(?:{_EXTENSIONS})(?::[0-9]+){{0,2}})"
+        r"|(?P<IDENTIFIER>[A-Z][A-Z0-9]{0,9}-[0-9]+|[#№][0-9]+|(?=[A-Za-z_-]*+[0-9])(?=[0-9_-]*+[A-Za-z])[\w-]{5,})"
+        r"|(?P<SYMBOL>\w++(?:\.\w++)*\(\)|[a-z0-9]++(?:_[a-z0-9]++)+|_\w+|[A-Z0-9]++(?:_[A-Z0-9]++)+"
+        r"|[a-z]++[0-9]*+(?:[A-Z][a-z0-9]++)+|(?:[A-Z][a-z0-9]++){2,}|[A-Za-z_]\w++(?:(?:\.|::)[A-Za-z_]\w++)+))"
     )
 
 
@@ -203,19 +213,20 @@ def _change() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 @cache
-def _phrases() -> tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...]:
+def _phrases(*, in_ascii: bool) -> tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...]:
     """
     Anchors of more than one token: kind, what must stand in a text for it to be searched, pattern.
 
     Each begins with a set of characters, by which the search skips all others.
+    *in_ascii* leaves out what no text of ASCII holds.
     """
-    number = r"[0-9]{0,14}(?:[ \u00a0\u202f,][0-9]{3})*(?:[.,][0-9]{1,15})?"
-    return (
-        (Kind.AMOUNT, (), re.compile(rf"[0-9](?<![\w.,][0-9]){number}[ \u00a0\u202f]?(?:{_UNITS})(?!\w)")),
+    number = r"[0-9]{0,14}+(?:[ \u00a0\u202f,][0-9]{3}(?![0-9]))*+(?:[.,][0-9]{1,15}+)?+"
+    phrases: tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...] = (
+        (Kind.AMOUNT, ("",), re.compile(rf"[0-9](?<![\w.,][0-9]){number}[ \u00a0\u202f]?+(?:{_UNITS})(?!\w)")),
         (Kind.AMOUNT, ("$", "€", "£", "¥", "₽"), re.compile(rf"[$€£¥₽] ?[0-9]{number}")),
         (
             Kind.DATE,
-            ("19", "20"),
+            (" 19", " 20"),
             re.compile(rf"[0-9](?<![\w.,][0-9])[0-9]? (?:{_MONTHS}),? (?:19|20)[0-9]{{2}}(?!\w)"),
         ),
         (Kind.DATE, (", 19", ", 20"), re.compile(r"[JFMASOND][a-z]{2,8} [0-9]{1,2}, (?:19|20)[0-9]{2}(?!\w)")),
@@ -229,6 +240,9 @@ def _phrases() -> tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...]:
         (Kind.DIFF, ("diff --git ",), re.compile(r"diff --git [^\n]{1,200}")),
         (Kind.DIFF, ("\n@@ -",), re.compile(r"@@ -[0-9][^\n]{1,120}")),
     )
+    if not in_ascii:
+        return phrases
+    return tuple((kind, held, pattern) for kind, hints, pattern in phrases if (held := tuple(filter(str.isascii, hints))))
 
 
 # --- Finding ---------------------------------------------------------------------------------------------------------
@@ -246,9 +260,14 @@ def find_anchors(messages: Sequence[Message], *, first: int = 0, issued: Issued 
     ranked: list[list[Anchor]] = [[] for _ in range(max(_RANKS.values()) + 1)]
     seen: set[str] = set()
     looked: set[str] = set()
+    read: set[tuple[str, bool, bool]] = set()
     calls = calls_by_result(messages)
     for place in range(len(messages) - 1, -1, -1):
-        for text, is_person, may_fail in _texts(messages[place], calls, issued):
+        for heard in _texts(messages[place], calls, issued):
+            if heard in read:  # what is said again holds nothing new
+                continue
+            read.add(heard)
+            text, is_person, may_fail = heard
             for kind, fact in _facts(text, looked, is_person=is_person, may_fail=may_fail):
                 if fact not in seen:
                     seen.add(fact)
@@ -258,17 +277,22 @@ def find_anchors(messages: Sequence[Message], *, first: int = 0, issued: Issued 
 
 def _texts(message: Message, calls: dict[int, Call], issued: Issued) -> Iterator[tuple[str, bool, bool]]:
     """The texts of a message, last first: (text, whether a person's, whether its error lines tell of an error)."""
-    for block, origin in zip(reversed(message.blocks), reversed(stated_origins(message)), strict=True):
+    for block, origin in reversed(with_origins(message)):
         if isinstance(block, Text):
             yield block.text, origin is Origin.HUMAN, False
         elif isinstance(block, Result):
             call = calls.get(id(block))
-            said = [inner.text for inner in block.blocks if isinstance(inner, Text)]
-            text = "\n".join(words for words in said if read_stub(words, issued=issued) is None)
+            text = _without_stubs(block, issued) if issued else block.text
             ran = call is not None and deed(call).verb == "ran"  # a file that speaks of errors is none
             yield text, False, ran or block.is_error or looks_failed(text)
         elif isinstance(block, Call):
             yield argument_text(block), False, False
+
+
+def _without_stubs(result: Result, issued: Issued) -> str:
+    """What a tool said, and nothing that stands for what was cleared."""
+    said = (block.text for block in result.blocks if isinstance(block, Text))
+    return "\n".join(text for text in said if read_stub(text, issued=issued) is None)
 
 
 def _facts(text: str, looked: set[str], *, is_person: bool, may_fail: bool) -> Iterator[tuple[Kind, str]]:
@@ -278,15 +302,14 @@ def _facts(text: str, looked: set[str], *, is_person: bool, may_fail: bool) -> I
                 yield Kind.ORDER, sentence
     if may_fail:
         yield from _errors(text)
-    for kind, hints, pattern in _phrases():
-        if not hints or any(hint in text for hint in hints):
+    for kind, hints, pattern in _phrases(in_ascii=text.isascii()):
+        if any(map(text.__contains__, hints)):
             for found in pattern.finditer(text):
                 yield kind, found[0].rstrip(".,;:")
     yield from _changes(text)
-    for token in dict.fromkeys(text.split()):
-        if token in looked or (token.isalpha() and token[1:].islower()):  # most tokens were there before, or are words
-            continue
-        looked.add(token)
+    tokens = list(filterfalse(looked.__contains__, dict.fromkeys(text.split())))  # most were there before
+    looked.update(tokens)
+    for token in tokens:
         bare = token.strip(_AROUND)
         found_kind = kind_of(bare)
         if found_kind is not None:
@@ -296,14 +319,15 @@ def _facts(text: str, looked: set[str], *, is_person: bool, may_fail: bool) -> I
 def _changes(text: str) -> Iterator[tuple[Kind, str]]:
     """Values that were changed: ``30 -> 120``."""
     before, behind = _change()
-    for arrow in ("->", "→", "=>"):
+    for arrow in _ARROWS:
         at = text.find(arrow)
         while at >= 0:
-            start = max(at - 64, 0)
-            old = before.search(text[start:at])
             new = behind.match(text, at + len(arrow))
-            if old is not None and new is not None:
-                yield Kind.CHANGE, text[start + old.start() : new.end()].rstrip(".,;:")
+            if new is not None:
+                start = max(at - 64, 0)
+                old = before.search(text[start:at])
+                if old is not None:
+                    yield Kind.CHANGE, text[start + old.start() : new.end()].rstrip(".,;:")
             at = text.find(arrow, at + len(arrow))
 
 
@@ -363,9 +387,24 @@ class Tokens:
         known: set[str] = set()
         for text in texts:
             known.update(text.split())
-        for token in list(known):
-            if not token.isalpha():
-                known.update(_parts(token))
+        marked = [token[: 4 * _TOKEN_CHARS] for token in known if not token.isalpha()]
+        pieces = set(_divider().split(" ".join(marked)))
+        known |= pieces
+        bare = {piece.strip(_AROUND) for piece in pieces}
+        known |= bare
+        bare.update([name.partition(":")[0] for name in bare if ":" in name])
+        known |= bare
+        add = known.add
+        for name in bare:
+            if not name.isalnum():
+                for divider in "/.\\":
+                    at = name.find(divider)
+                    for _ in range(_PARTS):
+                        if at < 0:
+                            break
+                        add(name[at + 1 :])
+                        add(name[:at])
+                        at = name.find(divider, at + 1)
         self._known = known
 
     def __contains__(self, token: str) -> bool:
@@ -374,28 +413,7 @@ class Tokens:
 
 @cache
 def _divider() -> re.Pattern[str]:
-    return re.compile(r"[\"'`()\[\]{}<>,;=|*«»„“”‘’]+")
-
-
-def _parts(token: str) -> Iterator[str]:
-    """What of a token may be meant by itself; a bounded number for each character."""
-    for piece in _divider().split(token[: 4 * _TOKEN_CHARS]):
-        bare = piece.strip(_AROUND)
-        if not bare:
-            continue
-        yield bare
-        yield piece
-        plain = bare.partition(":")[0]
-        yield plain
-        for whole in dict.fromkeys((bare, plain)):
-            for divider in ("/", ".", "\\"):
-                at = whole.find(divider)
-                for _ in range(16):
-                    if at < 0:
-                        break
-                    yield whole[at + 1 :]
-                    yield whole[:at]
-                    at = whole.find(divider, at + 1)
+    return re.compile(r"[ \"'`()\[\]{}<>,;=|*«»„“”‘’]+")
 
 
 def missing(anchors: Iterable[Anchor], texts: Sequence[str]) -> list[Anchor]:

@@ -45,7 +45,7 @@ from ..deeds import deed
 from ..model import Call, Message, Origin, Result, Text
 from .facts import Kind, Tokens, kind_of, place_of
 from .provenance import FIRST_PROMPT, folded
-from .transcript import argument_text, stated_origins
+from .transcript import argument_text, with_origins
 
 __all__ = ["UNVERIFIED", "Evidence", "Grounded", "Standing", "evidence_of", "ground", "hidden_in"]
 
@@ -165,7 +165,7 @@ def evidence_of(
     prompts: list[str] = []
     calls: set[str] = set()
     for place, message in enumerate(replaced, first):
-        for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+        for block, origin in with_origins(message):
             if isinstance(block, Text):
                 texts.append(("", block.text))
                 if origin in (Origin.HUMAN, Origin.UNKNOWN):
@@ -182,7 +182,7 @@ def evidence_of(
     return Evidence(tuple(texts), tuple(prompts), frozenset(calls), stands, hidden_chars)
 
 
-_SHOWN: Final = re.compile(r"(?m)^--- [^\n]*: ([0-9,]{1,20}) of ([0-9,]{1,20}) characters shown$")
+_SHOWN: Final = re.compile(r"\n--- [^\n]*: ([0-9,]{1,20}) of ([0-9,]{1,20}) characters shown(?=\n)")
 
 
 def hidden_in(text: str) -> int:
@@ -192,7 +192,7 @@ def hidden_in(text: str) -> int:
     >>> hidden_in('--- message 4 · tool "bash" answers: 2,000 of 31,000 characters shown\\n> ok')
     29000
     """
-    counts = [(int(shown.replace(",", "")), int(whole.replace(",", ""))) for shown, whole in _SHOWN.findall(text)]
+    counts = [(int(shown.replace(",", "")), int(whole.replace(",", ""))) for shown, whole in _SHOWN.findall(f"\n{text}\n")]
     return sum(whole - shown for shown, whole in counts)
 
 

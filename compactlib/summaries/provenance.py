@@ -45,7 +45,7 @@ from ..text import quote_lines
 from ..tokens import Counter
 from ..truncation import truncate
 from .schema import Sections, item_text
-from .transcript import calls_by_result, label, stated_origins
+from .transcript import calls_by_result, label, with_origins
 
 __all__ = [
     "FIRST_PROMPT",
@@ -85,7 +85,7 @@ def visible(text: str) -> str:
 def said_by_persons(messages: Iterable[Message]) -> Iterator[str]:
     """The text blocks of origin human, in order."""
     for message in messages:
-        for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+        for block, origin in with_origins(message):
             if origin is Origin.HUMAN and isinstance(block, Text):
                 yield block.text
 
@@ -219,7 +219,7 @@ class _Sources:
         calls = calls_by_result(self.messages)
         texts = [("the person, in part", self.human)]
         for message in self.messages:
-            for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+            for block, origin in with_origins(message):
                 if isinstance(block, Result):
                     call = calls.get(id(block))
                     texts.append((label(call.name, limit_chars=40) if call else "a tool", folded(block.text)))

@@ -285,21 +285,28 @@ def _distribute(pieces: list[list[Piece]], room_alone: int, room_each: int, coun
         counter: counts tokens.
     """
 
-    def divided(limit_chars: int) -> list[_Group] | None:
-        shown = [_show_message(message, _sharing(limit_chars)) for message in pieces]
-        sizes = [counter(text) for text in shown]
-        if sum(sizes) <= room_alone:
-            return [(0, shown)]
-        return _pack(pieces, shown, sizes, room_each, counter)
-
     if room_alone < _LEAST_ROOM_TOKENS:
         return None
-    best = divided(FLOOR_CHARS)
-    longest = max((len(text) for message in pieces for _, text, kind in message if kind != "words"), default=0)
     limit_chars = FLOOR_CHARS
-    while best is not None and limit_chars < longest:
+    limits = _sharing(limit_chars)
+    shown = [_show_message(message, limits) for message in pieces]
+    sizes = [counter(text) for text in shown]
+
+    def divided() -> list[_Group] | None:
+        if sum(sizes) <= room_alone:
+            return [(0, shown.copy())]
+        return _pack(pieces, shown.copy(), sizes.copy(), room_each, counter)
+
+    best = divided()
+    longest = [max((len(text) for _, text, kind in message if kind != "words"), default=0) for message in pieces]
+    while best is not None and limit_chars < max(longest, default=0):
+        limits = _sharing(2 * limit_chars)
+        for at, chars in enumerate(longest):
+            if chars > limit_chars:  # the others were shown whole
+                shown[at] = _show_message(pieces[at], limits)
+                sizes[at] = counter(shown[at])
         limit_chars *= 2
-        wider = divided(limit_chars)
+        wider = divided()
         if wider is None or len(wider) > len(best):
             break
         best = wider

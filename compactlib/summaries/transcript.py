@@ -40,6 +40,7 @@ __all__ = [
     "shortened",
     "show",
     "stated_origins",
+    "with_origins",
 ]
 
 Kind: TypeAlias = Literal["words", "output", "arguments", "reasoning", "stub"]
@@ -88,6 +89,11 @@ def stated_origins(message: Message) -> tuple[Origin, ...]:
         "developer": Origin.SYSTEM,
     }.get(message.role, Origin.UNKNOWN)
     return tuple(Origin.TOOL if isinstance(block, Result) else by_role for block in blocks)
+
+
+def with_origins(message: Message) -> list[tuple[Block, Origin]]:
+    """Each block of a message with its `stated_origins`."""
+    return list(zip(message.blocks, stated_origins(message), strict=True))
 
 
 def label(text: str, *, limit_chars: int = 80) -> str:
@@ -141,7 +147,7 @@ def pieces_of(message: Message, number: int, calls: dict[int, Call]) -> Iterator
     """What is shown of one message: at least one piece, so that none is passed over in silence."""
     head = f"message {number} · "
     empty = True
-    for block, origin in zip(message.blocks, stated_origins(message), strict=True):
+    for block, origin in with_origins(message):
         for piece in _block_pieces(block, _SPEAKERS[origin], calls):
             empty = False
             yield head + piece[0], piece[1], piece[2]

@@ -26,9 +26,9 @@ from typing import Final
 
 from attrs import Attribute, field, frozen
 
-from ..arguments import LARGEST, need, need_conversation, need_whole, shown
+from ..arguments import LARGEST, need, need_whole, shown
 from ..errors import PolicyError, WireError
-from ..model import Conversation, Json, Message
+from ..model import Conversation, Json, Message, need_conversation
 from .counting import Memo
 
 __all__ = ["Anchor", "AskCount", "Usage", "read_usage"]

@@ -83,7 +83,7 @@ class Tree:
             parent = self._before(node.line)
         self._instead[node.line] = parent
         for child in self.children(node):
-            self.hang(child, parent)
+            self.hang(child, parent if parent != child.name else self._before(min(node.line, child.line)))
         if node.name is not None and self._by_name.get(node.name) is node:
             del self._by_name[node.name]
 

@@ -1,0 +1,202 @@
+"""Snipping, overflow, reviews and previews: what the ladder does besides clearing and summarising."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+import compactlib as cl
+from compactlib.outcomes import Compacted, Refused
+from compactlib.summaries.rendering import SummaryRequest
+
+from .test_digesting import long, nobody
+
+POLICY = cl.Policy(window_tokens=32_000)
+BODY = "## Goal\n- go on\n\n## Orders\n(none)\n\n## Done\n- tables\n\n## Next step\n- the rest"
+
+
+def fails(request: SummaryRequest) -> str:
+    raise RuntimeError(f"overloaded at part {request.part}")
+
+
+def compacted(outcome: cl.Outcome) -> Compacted:
+    assert isinstance(outcome, Compacted), outcome.reason
+    return outcome
+
+
+# --- Snip ------------------------------------------------------------------------------------------------------------
+
+
+def test_snip_asks_nobody_and_says_what_went() -> None:
+    """With a store the messages that went are in it, a line each, as they were on the wire."""
+    store = cl.MemoryStore()
+    outcome = compacted(cl.compact(long(), POLICY, when="now", rungs=["snip"], summarise=nobody, store=store))
+    [gone] = outcome.dropped
+
+    assert gone.rung == outcome.report["rung"] == "snip"
+    assert f"of the {gone.stop} messages before this record, {gone.stop} were dropped without a summary" in outcome.summary
+    assert cl.fetch(store, gone.ref or "").decode().count("\n") == gone.stop
+    assert gone.ref in outcome.issued
+    assert f"ref={gone.ref}" in outcome.summary
+
+
+def test_no_more_is_snipped_than_has_to_be() -> None:
+    """What goes is lost to the model; a summary may cut earlier."""
+    policy = cl.Policy(window_tokens=200_000, tail_tokens=2_000, target_tokens=20_000)
+    snipped = compacted(cl.compact(long(), policy, when="now", rungs=["snip"]))
+    summarised = compacted(cl.compact(long(), policy, when="now", rungs=["summarise"]))
+
+    assert snipped.cut < summarised.cut
+    assert snipped.reason == "target-met"
+
+
+def test_snip_keeps_the_summary_that_is_there() -> None:
+    """Law L20: it stays, and there is one."""
+    first = compacted(cl.compact(long(), POLICY, when="now", summarise=lambda _: BODY))
+    grown = cl.parse([*cl.render(first.conversation), *cl.render(long())], dialect="anthropic")
+    second = compacted(cl.compact(grown, POLICY, when="now", rungs=["snip"]))
+
+    assert "- tables" in second.summary
+    assert str(cl.render(second.conversation)).count("[compactlib summary v1") == 1
+
+
+# --- Overflow --------------------------------------------------------------------------------------------------------
+
+
+def test_overflow_with_a_failing_summariser_leaves_everything() -> None:
+    """The default: a typed outcome, and the conversation as it was."""
+    conversation = long()
+    outcome = cl.compact(conversation, POLICY, when="overflow", summarise=fails)
+
+    assert isinstance(outcome, Refused)
+    assert outcome.conversation is conversation
+    assert outcome.reason == "summary-failed:exception"
+
+
+def test_overflow_may_snip_when_nothing_else_helped() -> None:
+    """Only by the policy, with what failed in the report."""
+    policy = evolve(POLICY, on_overflow="snip")
+    outcome = compacted(cl.compact(long(), policy, when="overflow", summarise=fails))
+    helped = compacted(cl.compact(long(), policy, when="overflow", summarise=lambda _: BODY))
+
+    assert outcome.report["rung"] == "snip"
+    assert helped.report["rung"] == "summarise"
+
+
+def test_only_an_overflow_snips_by_policy() -> None:
+    """By itself the ladder never drops anything without a summary."""
+    outcome = cl.compact(long(), evolve(POLICY, on_overflow="snip"), when="now", summarise=fails)
+
+    assert isinstance(outcome, Refused)
+
+
+def test_size_that_was_refused_is_believed() -> None:
+    """A request that should fit and was refused: the window is smaller than was thought."""
+    conversation = long()
+    policy = cl.Policy(window_tokens=1_000_000)
+    outcome = compacted(cl.compact(conversation, policy, when="overflow", summarise=lambda _: BODY))
+    again = compacted(cl.compact(outcome.conversation, policy, when="overflow", summarise=lambda _: BODY))
+
+    assert outcome.after_tokens < outcome.before_tokens // 2
+    assert again.after_tokens < outcome.after_tokens
+
+
+# --- Review ----------------------------------------------------------------------------------------------------------
+
+
+def test_review_sees_the_outcome_and_lets_it_pass() -> None:
+    """``None`` and ``True`` change nothing."""
+    seen: list[Compacted] = []
+    plain = compacted(cl.compact(long(), POLICY, when="now", summarise=lambda _: BODY))
+    reviewed = cl.compact(long(), POLICY, when="now", summarise=lambda _: BODY, review=seen.append)
+
+    assert [one.summary for one in seen] == [plain.summary]
+    assert cl.render(reviewed.conversation) == cl.render(plain.conversation)
+
+
+@pytest.mark.parametrize("said", [False, cl.Vetoed("it lies"), 5])
+def test_veto_leaves_everything_as_it_was(said: Any) -> None:
+    """Law L6; and it says why."""
+    conversation = long()
+    outcome = cl.compact(conversation, POLICY, when="now", summarise=lambda _: BODY, review=lambda _: said)
+
+    assert isinstance(outcome, Refused)
+    assert outcome.conversation is conversation
+    assert outcome.reason == "vetoed"
+    assert outcome.why
+
+
+def test_review_that_raises_lets_nothing_pass() -> None:
+    """With its words."""
+
+    def review(outcome: Compacted) -> None:
+        raise KeyError(outcome.reason)
+
+    outcome = cl.compact(long(), POLICY, when="now", summarise=lambda _: BODY, review=review)
+
+    assert isinstance(outcome, Refused)
+    assert "KeyError" in outcome.why
+
+
+def test_edited_summary_takes_the_place_of_the_reply() -> None:
+    """It is judged as a reply is."""
+    edited = BODY.replace("- tables", "- all twenty tables")
+    outcome = compacted(cl.compact(long(), POLICY, when="now", summarise=lambda _: BODY, review=lambda _: edited))
+    broken = cl.compact(long(), POLICY, when="now", summarise=lambda _: BODY, review=lambda _: "Sure, here it is.")
+
+    assert "- all twenty tables" in outcome.summary
+    assert isinstance(broken, Refused)
+    assert broken.reason.startswith("summary-failed:")
+    assert "edited" in broken.why
+
+
+def test_review_may_be_awaited() -> None:
+    """A person may take their time."""
+
+    async def answer(request: SummaryRequest) -> str:
+        return BODY
+
+    async def review(outcome: Compacted) -> bool:
+        await asyncio.sleep(0)
+        return False
+
+    outcome = asyncio.run(cl.acompact(long(), POLICY, when="now", summarise=answer, review=review))
+
+    assert outcome.reason == "vetoed"
+
+
+# --- Preview ---------------------------------------------------------------------------------------------------------
+
+
+def test_preview_shows_what_is_then_done() -> None:
+    """The same cut, and the same messages go; the size lies in the range."""
+    conversation = long()
+    shown = cl.plan(conversation, POLICY, when="now")
+    done = compacted(cl.compact(conversation, POLICY, when="now", summarise=lambda _: BODY))
+
+    assert (shown.outcome, shown.cut, shown.kept_prompt) == ("compacted", done.cut, done.kept_prompt)
+    assert shown.dropped == done.dropped
+    assert shown.rungs == ("summarise",)
+    assert shown.after_tokens[0] <= done.after_tokens <= shown.after_tokens[1]
+    assert len(shown.requests) == 1
+
+
+def test_preview_stores_nothing() -> None:
+    """Though it shows what would be cleared."""
+    store = cl.MemoryStore()
+    shown = cl.plan(long(), POLICY, when="now", store=store)
+
+    assert shown.rungs[0] == "clear"
+    assert all(one.ref for one in shown.dropped)
+    with pytest.raises(cl.StoreError):
+        store.get(shown.dropped[0].ref or "")
+
+
+def test_preview_of_nothing_says_why() -> None:
+    """As the outcome would."""
+    shown = cl.plan(long(1), POLICY)
+
+    assert (shown.outcome, shown.reason, shown.rungs, shown.cut) == ("unchanged", "below-trigger", (), None)
