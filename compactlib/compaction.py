@@ -34,8 +34,9 @@ What is not here
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from attrs import asdict
 
@@ -56,6 +57,8 @@ from .verifying import new_violations
 from .visible import effective
 
 __all__ = ["Answer", "Event", "compaction", "seen_tokens"]
+
+_SNIPPED: Final = re.compile(r"- of the \d+ messages before this record, \d+ were dropped without a summary")
 
 Event: TypeAlias = AskSummary | AskReview
 """What the engine asks."""
@@ -135,7 +138,7 @@ def _written(account: Account, plan: Plan, rung: Rung) -> Sections:
     else:
         first, last = account.conversation.wire_index(0), account.conversation.wire_index(plan.choice.position - 1)
         note = f"- of the {last - first + 1} messages before this record, {len(plan.replaced)} were dropped without a summary"
-    items = [item for item in sections.items("critical") if item != note]
+    items = [item for item in sections.items("critical") if item != note and not _SNIPPED.fullmatch(item)]
     sections = sections.with_items("critical", [*items, note])
     needed, ceiling = account.memo.counter(render_sections(sections)), ceiling_of(account, plan)
     if needed > ceiling:

@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 
 import compactlib as cl
+from compactlib.model import Text
 from compactlib.outcomes import Compacted, Refused
 from compactlib.summaries.head import read_earlier
 from compactlib.summaries.rendering import SummaryRequest
@@ -96,14 +97,8 @@ def collapsed(conversation: cl.Conversation, policy: cl.Policy = POLICY, **optio
 
 def entries(conversation: cl.Conversation) -> list[tuple[str, str]]:
     """What stands behind the summary."""
-    texts = [block.text for message in conversation.messages for block in message.blocks if isinstance(block, cl_text())]
+    texts = [block.text for message in conversation.messages for block in message.blocks if isinstance(block, Text)]
     return [(entry.kind, entry.text) for text in texts for entry in read_earlier(text)]
-
-
-def cl_text() -> type:
-    from compactlib.model import Text  # beside the public names
-
-    return Text
 
 
 def test_collapse_asks_nobody_and_keeps_every_prompt() -> None:

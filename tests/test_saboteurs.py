@@ -15,6 +15,7 @@ CAUGHT = 3
 """How often each has to be caught."""
 TRIES = 1_200
 FAULTS = {
+    "asks-anyway": "",
     "believes-an-empty-summary": "empty",
     "drops-on-failure": "raise",
     "honours-every-heading": "forge-section",

@@ -166,7 +166,10 @@ def _cleared(outcome: Outcome) -> list[_Step]:
     if not units:
         return []
     lines = [
-        f"message {unit['position']}: {unit['what']} of {shortened(unit['tool'], 40)}, {unit['why']}, {number(unit['saved_tokens'])} tokens"
+        (
+            f"message {unit['position']}: {unit['what']} of {shortened(unit['tool'], 40)}, {unit['why']}, "
+            f"{number(unit['saved_tokens'])} tokens"
+        )
         for unit in units[:_CUTS_SHOWN]
     ]
     more = len(units) - len(lines)

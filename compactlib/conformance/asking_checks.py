@@ -77,18 +77,26 @@ def _shown_once(record: Record, seen: Evidence) -> Iterator[Finding]:
     everything = "".join(f"\n{text}" for text in transcripts)
     pinned = {index for index, _ in record.pins}
     latest = -1
+    cut = (
+        record.cut
+        if record.cut is not None
+        else len(seen.before)
+        if seen.cut == len(seen.before)
+        else seen.before[seen.cut].index
+    )
     for at, text in _beginnings(seen):
-        stays = at in seen.kept or seen.before[at].index in pinned or seen.before[at].index in record.cleared
-        if at >= seen.cut or stays or seen.parts.kinds[at] in ("summary", "pin", "reminder", "system"):
+        index = seen.before[at].index
+        stays = at in seen.kept or index in pinned or index in record.cleared or index == record.kept_prompt
+        if index >= cut or stays or seen.parts.kinds[at] in ("summary", "pin", "reminder", "system"):
             continue
-        count = everything.count(f"\n> {text}")
-        place = everything.find(f"\n> {text}")
+        count = everything.count(f"\n> {text}") + everything.count(f"\n{text}")  # whether it is quoted is for law L25
+        place = max(everything.find(f"\n> {text}"), everything.find(f"\n{text}"))
         if count > 1:
-            yield from broken("WINDOW-2", f"message {seen.before[at].index} was shown {count} times: {text!r}")
+            yield from broken("WINDOW-2", f"message {index} was shown {count} times: {text!r}")
         elif not count and _LEFT_OUT not in everything:
-            yield from broken("WINDOW-2", f"message {seen.before[at].index} was replaced, and never shown: {text!r}")
+            yield from broken("WINDOW-2", f"message {index} was replaced, and never shown: {text!r}")
         elif count and place < latest:
-            yield from broken("WINDOW-2", f"message {seen.before[at].index} was shown before what stands before it")
+            yield from broken("WINDOW-2", f"message {index} was shown before what stands before it")
         else:
             latest = max(latest, place)
             continue
@@ -102,7 +110,8 @@ def _beginnings(seen: Evidence) -> list[tuple[int, str]]:
     for at, unit in enumerate(seen.before):
         texts = [block.text for block in unit.blocks if block.kind in ("text", "result") and block.text]
         start = texts[0][:_BEGINNING_CHARS] if texts else ""
-        if len(start) == _BEGINNING_CHARS and "\n" not in start and is_plain(start) and said.count(start) == 1:
+        is_ours = start.startswith(("---", "==="))  # so a request begins its own lines
+        if len(start) == _BEGINNING_CHARS and not is_ours and "\n" not in start and is_plain(start) and said.count(start) == 1:
             found.append((at, start))
     return found
 

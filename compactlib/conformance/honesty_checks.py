@@ -135,8 +135,9 @@ def _without_quotations(body: str) -> str:
 
 
 def _without_issued(body: str, record: Record) -> str:
-    """*body* without the references by which something can be fetched (law L10 looks at what)."""
-    return re.sub(r"\bref=([0-9a-f]{64})", lambda found: "" if found[1] in (record.stored or ()) else found[0], body)
+    """*body* without the references that were given out (law L10 looks at what is behind them)."""
+    known = {*record.given, *(record.stored or ())}
+    return re.sub(r"\bref=([0-9a-f]{64})", lambda found: "" if found[1] in known else found[0], body)
 
 
 def _provenance(record: Record, seen: Evidence) -> Iterator[Finding]:

@@ -54,7 +54,7 @@ def keeps_an_old_picture(conversation: Conversation, policy: Policy, **options: 
     return outcome
 
 
-@breaks("L3", "L2")
+@breaks("L3", "L2", "L15")
 def cuts_at_a_picture(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """The last user-role message is taken for the person's, picture or not."""
     outcome = compact(conversation, policy, **options)
@@ -74,7 +74,7 @@ def cuts_at_a_picture(conversation: Conversation, policy: Policy, **options: Any
     return evolve(made, cut=conversation.wire_index(at))
 
 
-@breaks("L3")
+@breaks("L3", "L15")
 def cuts_short(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """It keeps less of the tail than it is allowed to, to be on the safe side."""
     honest = compact(conversation, policy, **options)
@@ -85,7 +85,7 @@ def cuts_short(conversation: Conversation, policy: Policy, **options: Any) -> Ou
     if not isinstance(short, Compacted) or short.cut == honest.cut or short.reason != "target-met":
         return honest
     made = with_body(short, policy, lambda _: honest.summary)  # what the summariser said to the honest one
-    return evolve(made, report={**short.report, "sizes": honest.report["sizes"]})
+    return evolve(made, report={**short.report, "sizes": honest.report["sizes"], "asked": honest.report["asked"]})
 
 
 @breaks("L4", "L5", "L7")
@@ -100,7 +100,7 @@ def forgets_the_frontier(conversation: Conversation, policy: Policy, **options: 
     return remade(outcome, policy, messages[:-lost]) if len(messages) - lost > head_stop(outcome) else outcome
 
 
-@breaks("L4")
+@breaks("L4", "L14")
 def stops_at_a_dangling_call(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """One unanswered call anywhere, and nothing may be cut."""
     outcome = compact(conversation, policy, **options)

@@ -120,7 +120,7 @@ class Record:
         dangling: how many dangling calls it says it dropped.
         facts_left: how many facts it says it left out (law L21).
         first_changed: the first message of *before* at which it says that the request differs.
-        given: the references that the outcome names beside its conversation.
+        given: the references that it says it gave out.
         cleared: the messages of *before* in which it says that it cleared outputs.
         paid: how many requests stand in its account.
         kinds, made_kinds: what the messages of *before* and *after* are, by index.

@@ -242,7 +242,7 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
             cut=outcome.cut,
             kept_prompt=outcome.kept_prompt,
             rung=outcome.report.get("rung"),
-            given=tuple(sorted({one.ref for one in outcome.dropped if one.ref is not None})),
+            given=tuple(sorted({*outcome.issued, *(one.ref for one in outcome.dropped if one.ref is not None)})),
             cleared=tuple(sorted({unit["position"] for unit in outcome.report.get("cleared", ())})),
             over_by_tokens=outcome.over_by_tokens,
             irreducible_tokens=outcome.irreducible_tokens or None,

@@ -49,7 +49,7 @@ def throws_dice(conversation: Conversation, policy: Policy, **options: Any) -> O
     )
 
 
-@breaks("L17")
+@breaks("L17", "L14", "L24")
 def is_eager(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """Below the trigger is near enough."""
     outcome = compact(conversation, policy, **options)
@@ -69,7 +69,7 @@ def cannot_stop(conversation: Conversation, policy: Policy, **options: Any) -> O
     return outcome
 
 
-@breaks("L19", "L3")
+@breaks("L19", "L3", "L10")
 def scribbles_on_the_input(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """Arguments of old calls are emptied in place."""
     outcome = compact(conversation, policy, **options)

@@ -15,12 +15,14 @@ from collections.abc import Iterator
 import pytest
 
 import compactlib as cl
-from compactlib.compaction import Reply, compaction
+from compactlib.asking import Reply
+from compactlib.compaction import compaction
 from compactlib.conformance.checks import judge
 from compactlib.conformance.record import Exchange, Limits, Origin, Record
 from compactlib.dialects import render
 from compactlib.summaries.acceptance import Code, Summary
 from compactlib.summaries.schema import SCHEMAS
+from compactlib.tasks import Task
 from compactlib.tokens import Memo
 
 from ..words import build, legal_words
