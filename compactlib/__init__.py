@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .protocol.repair import Repaired, repair
     from .protocol.validator import Violation, check
     from .recalling import recall, reference, stash
+    from .reminders import reminder
     from .standing import ProposedPin, propose_pins
     from .store import DirectoryStore, MemoryStore, fetch
     from .summaries.acceptance import Summary
@@ -109,6 +110,7 @@ _HOMES = {
     "propose_pins": "standing",
     "recall": "recalling",
     "reference": "recalling",
+    "reminder": "reminders",
     "render": "dialects",
     "repair": "protocol.repair",
     "sizes": "budget",
@@ -175,6 +177,7 @@ __all__ = [
     "propose_pins",
     "recall",
     "reference",
+    "reminder",
     "render",
     "repair",
     "sizes",

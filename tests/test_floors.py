@@ -46,7 +46,7 @@ FLOORS: Final = (
     ("summaries",),
     ("dialects",),
     ("outcomes",),
-    ("tasks",),
+    ("reminders", "tasks"),
     ("persons", "standing"),
     ("collapsing",),
     ("planning",),
