@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .store import DirectoryStore, MemoryStore, fetch
     from .summaries.acceptance import Summary
     from .summaries.rendering import SummaryRequest
-    from .tokens import counter_for, estimate
+    from .tokens import Anchor, counter_for, estimate, read_usage
     from .transcripts import load
     from .truncation import Truncated, truncate
     from .turns import turns
@@ -56,6 +56,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Admission": "options",
     "Admitted": "admission",
+    "Anchor": "tokens",
     "AskReview": "outcomes",
     "AskSummary": "outcomes",
     "Clearing": "options",
@@ -108,6 +109,7 @@ _HOMES = {
     "parse": "dialects",
     "plan": "preview",
     "propose_pins": "standing",
+    "read_usage": "tokens",
     "recall": "recalling",
     "reference": "recalling",
     "reminder": "reminders",
@@ -123,6 +125,7 @@ _HOMES = {
 __all__ = [
     "Admission",
     "Admitted",
+    "Anchor",
     "AskReview",
     "AskSummary",
     "Clearing",
@@ -175,6 +178,7 @@ __all__ = [
     "parse",
     "plan",
     "propose_pins",
+    "read_usage",
     "recall",
     "reference",
     "reminder",

@@ -129,7 +129,7 @@ def _after(task: Task, made: Compacted) -> Task:
         if index >= made.cut:  # the others stand in the head, where they are known as pins
             pins.append(index - gone if place is None else (index - gone, place))
     previous = task.previous if made.cut == 0 else None
-    return evolve(task, pins=pins, previous=previous, issued={**(task.issued or {}), **made.issued})
+    return evolve(task, pins=pins, previous=previous, anchor=None, issued={**(task.issued or {}), **made.issued})
 
 
 def _learned(conversation: Conversation, policy: Policy, task: Task) -> Policy:
@@ -160,7 +160,7 @@ def _cleared(conversation: Conversation, policy: Policy, task: Task) -> Outcome:
         account.sizes = known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
         if not policy.auto and task.when == "auto":
             return account.unchanged("auto-off")
-        if task.when == "auto" and seen_tokens(conversation, memo, before) <= known.clearing:
+        if task.when == "auto" and seen_tokens(conversation, memo, before, task.anchor) <= known.clearing:
             return account.unchanged("below-trigger")
         if conversation.settled and conversation.settled == len(conversation.messages):
             return account.unchanged("nothing-new")

@@ -53,6 +53,7 @@ from .summaries.acceptance import Accepted, Code, Rejected
 from .summaries.schema import SCHEMAS, Sections, parse_sections, render_sections
 from .tasks import Rung, Task
 from .tokens import Memo
+from .tokens.usage import Anchor
 from .verifying import new_violations
 from .visible import effective
 
@@ -93,7 +94,7 @@ def compaction(
     try:
         account.before_tokens = before = account.memo.request(conversation)
         known = sizes(policy, overhead_tokens=overhead_tokens(conversation, account.memo))
-        if task.when == "auto" and seen_tokens(conversation, account.memo, before) <= known.trigger:
+        if task.when == "auto" and seen_tokens(conversation, account.memo, before, task.anchor) <= known.trigger:
             return account.unchanged("below-trigger")
         if task.when == "auto" and not policy.auto:
             return account.unchanged("auto-off")
@@ -123,8 +124,23 @@ def compaction(
         return account.refused(f"callback:{error.field}", str(error), ())
 
 
-def seen_tokens(conversation: Conversation, memo: Memo, whole_tokens: int) -> int:
-    """The size of what the model sees of a request of *whole_tokens*, after the provider's own edits."""
+def seen_tokens(conversation: Conversation, memo: Memo, whole_tokens: int, anchor: Anchor | None) -> int:
+    """
+    How large a request is for its model.
+
+    Args:
+        conversation: what would be sent.
+        memo: counts its messages.
+        whole_tokens: its size as it stands.
+        anchor: what a provider reported; from before the last compaction it says nothing and is passed over.
+
+    Returns:
+        What was reported and the estimate of what came after; without a
+        report the size after the provider's own edits.
+    """
+    messages = conversation.messages
+    if anchor is not None and conversation.settled <= anchor.position <= len(messages):
+        return anchor.size(messages, memo)
     seen = effective(conversation, counter=memo.counter)
     return whole_tokens if seen is conversation else memo.request(seen)
 

@@ -38,6 +38,7 @@ from .summaries.acceptance import Code, Summary
 from .summaries.extractive import Extractive
 from .summaries.rendering import SummaryRequest
 from .tasks import Pin, Reminder, Rung, Task, When
+from .tokens.usage import Anchor
 
 __all__ = ["AsyncReviewHook", "AsyncSummarise", "ReviewHook", "Summarise", "acompact", "adrive", "compact", "drive"]
 
@@ -69,6 +70,7 @@ def compact(
     pins: Sequence[Pin] = (),
     reminders: Sequence[Reminder] = (),
     store: Store | None = None,
+    anchor: Anchor | None = None,
     issued: Issued | None = None,
     previous: str | None = None,
     digests: Mapping[str, str] = _NOTHING,
@@ -97,6 +99,8 @@ def compact(
         reminders: texts from live state to be put after the summary.
         store: where the bytes go that are cleared or replaced; nothing is
             cleared without.
+        anchor: what the provider reported of an earlier request of this conversation (`tokens.Anchor`); the trigger goes
+            by it and by the estimate of what came after.  One from before the last compaction is passed over.
         issued: the references given out before, so that their stubs are known.
         previous: the body of the summary that is to be replaced, where the
             caller has a record of it; found in the head otherwise.
@@ -127,6 +131,7 @@ def compact(
         pins=pins,
         reminders=reminders,
         store=store,
+        anchor=anchor,
         issued=issued,
         previous=previous,
         digests=digests,
@@ -226,6 +231,7 @@ async def acompact(
     pins: Sequence[Pin] = (),
     reminders: Sequence[Reminder] = (),
     store: Store | None = None,
+    anchor: Anchor | None = None,
     issued: Issued | None = None,
     previous: str | None = None,
     digests: Mapping[str, str] = _NOTHING,
@@ -241,6 +247,7 @@ async def acompact(
         pins=pins,
         reminders=reminders,
         store=store,
+        anchor=anchor,
         issued=issued,
         previous=previous,
         digests=digests,

@@ -34,6 +34,7 @@ from .summaries.extractive import Extractive
 from .summaries.rendering import SummaryRequest
 from .summaries.schema import SCHEMAS
 from .tasks import Pin, Reminder, Rung, When
+from .tokens.usage import Anchor
 
 __all__ = ["Preview", "plan"]
 
@@ -78,6 +79,7 @@ def plan(
     pins: Sequence[Pin] = (),
     reminders: Sequence[Reminder] = (),
     store: Store | bool = False,
+    anchor: Anchor | None = None,
     issued: Issued | None = None,
     previous: str | None = None,
     digests: Mapping[str, str] = _NOTHING,
@@ -87,7 +89,7 @@ def plan(
     Show what `compact` would do with the same arguments.
 
     Args:
-        conversation, policy, when, focus, pins, reminders, issued, previous, digests, rungs: as for `compact`.
+        conversation, policy, when, focus, pins, reminders, anchor, issued, previous, digests, rungs: as for `compact`.
         store: whether there will be one; nothing is put into it.
 
     Raises:
@@ -116,6 +118,7 @@ def plan(
         pins=pins,
         reminders=reminders,
         store=None if store is False or store is None else MemoryStore(),
+        anchor=anchor,
         issued=issued,
         previous=previous,
         digests=digests,

@@ -26,6 +26,7 @@ from .errors import PolicyError
 from .markers import Issued
 from .options import RUNGS, Rung
 from .store import Store
+from .tokens.usage import Anchor
 
 __all__ = ["RUNGS", "Pin", "Reminder", "Rung", "Task", "When"]
 
@@ -122,6 +123,7 @@ class Task:
     pins: Sequence[Pin] = field(default=(), validator=_pins)
     reminders: Sequence[Reminder] = field(default=(), validator=_reminders)
     store: Store | None = field(default=None, validator=_store)
+    anchor: Anchor | None = field(default=None, validator=_of_class(Anchor, "an Anchor"))
     issued: Issued | None = field(default=None, validator=_of_class(Mapping, "references with their sizes"))
     previous: str | None = field(default=None, validator=_of_class(str, "a text"))
     digests: Mapping[str, str] = field(factory=dict, validator=_digests, repr=False)

@@ -11,6 +11,7 @@ from attrs import evolve
 import compactlib as cl
 from compactlib.outcomes import Compacted, Refused
 from compactlib.summaries.rendering import SummaryRequest
+from compactlib.tokens.usage import Anchor
 
 from .test_digesting import long, nobody
 
@@ -200,3 +201,47 @@ def test_preview_of_nothing_says_why() -> None:
     shown = cl.plan(long(1), POLICY)
 
     assert (shown.outcome, shown.reason, shown.rungs, shown.cut) == ("unchanged", "below-trigger", (), None)
+
+
+# --- When it is due --------------------------------------------------------------------------------------------------
+
+
+def test_what_a_provider_reported_decides_whether_it_is_due() -> None:
+    """And what came after it is estimated."""
+    conversation = long()
+    messages = len(conversation.messages)
+    large, small = Anchor(20_000, messages - 1), Anchor(1_000, messages - 1)
+
+    assert cl.compact(conversation, cl.Policy(window_tokens=80_000)).reason == "below-trigger"
+    assert isinstance(cl.compact(conversation, evolve(POLICY, trigger_tokens=15_000), anchor=large), Compacted)
+    assert cl.compact(conversation, evolve(POLICY, trigger_tokens=15_000), anchor=small).reason == "below-trigger"
+
+
+def test_report_from_before_the_last_compaction_is_passed_over() -> None:
+    """Else one large report would compact again and again."""
+    first = compacted(cl.compact(long(), POLICY, when="now", summarise=lambda _: BODY))
+    stale = Anchor(29_000, len(long().messages))
+    early = Anchor(29_000, 1)
+
+    for anchor in (stale, early):
+        grown = evolve(first.conversation, messages=(*first.conversation.messages, *long(1).messages[1:]))
+        assert cl.compact(grown, POLICY, anchor=anchor, summarise=nobody).reason == "below-trigger"
+
+
+def test_switch_to_a_smaller_model_is_summarised_by_the_larger_one() -> None:
+    """It can still read all of it at once."""
+    asked: list[SummaryRequest] = []
+
+    def answer(request: SummaryRequest) -> str:
+        asked.append(request)
+        return BODY
+
+    small = cl.Policy(window_tokens=8_000)
+    alone = compacted(cl.compact(long(), small, summarise=answer))
+    parts = len(asked)
+    asked.clear()
+    helped = compacted(cl.compact(long(), evolve(small, summariser_window_tokens=200_000), summarise=answer))
+
+    assert parts > len(asked) == 1
+    assert helped.fits
+    assert alone.fits

@@ -76,7 +76,7 @@ def read_claude_code(lines: Sequence[Line]) -> Draft:
     """The conversation as it would be sent next, and what could not be read."""
     problems: list[Problem] = []
     left_out: Counter[str] = Counter()
-    rows = _rows(lines, left_out)
+    rows = _rows(lines, left_out, problems)
     seen = _seen(rows, lines, problems)
     draft = messages_of(rows, seen, problems)
     draft.meta = {**_facts(rows), **draft.meta, "left_out": dict(left_out + Counter(draft.meta["left_out"]))}
@@ -84,9 +84,9 @@ def read_claude_code(lines: Sequence[Line]) -> Draft:
     return draft
 
 
-def _rows(lines: Iterable[Line], left_out: Counter[str]) -> list[Row]:
+def _rows(lines: Iterable[Line], left_out: Counter[str], problems: list[Problem]) -> list[Row]:
     rows: list[Row] = []
-    known: set[str] = set()
+    known: dict[str, dict[str, Json]] = {}
     for line in lines:
         value: dict[str, Json] = line.value
         kind, uuid = str(value.get("type")), value.get("uuid")
@@ -100,8 +100,10 @@ def _rows(lines: Iterable[Line], left_out: Counter[str]) -> list[Row]:
             continue
         if uuid in known:
             left_out["repeated uuid"] += 1
+            if known[uuid].get("message") != value.get("message"):
+                problems.append(Problem(line.number, "an earlier line with its uuid says something else; left out"))
             continue
-        known.add(uuid)
+        known[uuid] = value
         rows.append(Row(line.number, kind, uuid, value))
     main = [row for row in rows if row.value.get("isSidechain") is not True]
     if not any(row.kind in _SAID for row in main):

@@ -8,6 +8,7 @@ What this is
 Rules it obeys
     * The context is the way from the last entry to the root.  Version 1 has no
       ids and is one line of entries.
+    * An entry that is written a second time, the same in all, is one entry.
     * Only the last compaction on that way counts: its summary, then the entries
       from the first kept one up to it, then what follows.  An older compaction
       among the kept entries is no message; one without a summary compacted
@@ -89,9 +90,14 @@ def read_pi(lines: Sequence[Line]) -> Draft:
     problems: list[Problem] = []
     header: dict[str, Json] = {}
     entries: list[_Entry] = []
+    known: dict[str, Json] = {}
+    copies = 0
     for line in lines:
+        name = line.value.get("id")
         if line.value.get("type") == "session":
             header = header or line.value
+        elif isinstance(name, str) and known.setdefault(name, line.value) is not line.value and known[name] == line.value:
+            copies += 1
         else:
             entries.append(_Entry(line.number, str(line.value.get("type")), line.value))
     nodes = untangled(_nodes(entries))
@@ -107,7 +113,7 @@ def read_pi(lines: Sequence[Line]) -> Draft:
         "reported_tokens": writer.reported_tokens,
         "compactions": context.compactions,
         "cleared_results": 0,
-        "left_out": dict(writer.left_out),
+        "left_out": dict(writer.left_out + Counter({"repeated entry": copies})),
     }
     names = [entry.value.get("name") for entry in path if entry.kind == "session_info"]
     title = next((name for name in reversed(names) if isinstance(name, str) and name), None)
