@@ -120,6 +120,7 @@ class Account:
             "segmentation": segmenter(),
             "irreducible": [] if plan is None else as_json(plan.irreducible),
             "rung": None,
+            "bulk": None,
             "dropped": [],
             "cleared": [],
             "summary": None,

@@ -154,6 +154,9 @@ class Policy:
         on_overflow: what is done when a provider said that the prompt is too
             long and nothing else helped: ``refuse``, or ``snip``, which drops
             the oldest turns with a marker.
+        max_body_bytes, max_media: how many bytes a request body and how many
+            pictures, documents and recordings it may have, where a provider
+            limits them; more is due like a size above the trigger.
         schema: the sections of the summary: ``full``, ``structured``,
             ``anchored`` or ``brief``.
         language: in which language to summarise; the conversation's own if
@@ -189,6 +192,8 @@ class Policy:
     step_cuts: Literal["when-needed", "never"] = field(default="when-needed", validator=_one_of("when-needed", "never"))
     retain_prompts: bool = field(default=True, validator=_boolean)
     list_changed_files: bool = field(default=True, validator=_boolean)
+    max_body_bytes: int | None = field(default=None, validator=_positive)
+    max_media: int | None = field(default=None, validator=_positive)
     auto: bool = field(default=True, validator=_boolean)
     rungs: tuple[Rung, ...] | None = field(default=None, converter=_in_order, validator=_optional_rungs)
     digest_every_turns: int | None = field(default=None, validator=_positive)

@@ -42,7 +42,7 @@ from attrs import asdict, evolve
 from .account import Account
 from .budget import Policy, Sizes, sizes
 from .clearing import Cleared, clear
-from .compaction import Answer, Event, compaction, seen_tokens
+from .compaction import Answer, Event, compaction, is_due
 from .errors import PolicyError, StoreError
 from .model import Conversation
 from .outcomes import Compacted, Dropped, Outcome, Refused
@@ -160,7 +160,7 @@ def _cleared(conversation: Conversation, policy: Policy, task: Task) -> Outcome:
         account.sizes = known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
         if not policy.auto and task.when == "auto":
             return account.unchanged("auto-off")
-        if task.when == "auto" and seen_tokens(conversation, memo, before, task.anchor) <= known.clearing:
+        if task.when == "auto" and not is_due(account, known.clearing):
             return account.unchanged("below-trigger")
         if conversation.settled and conversation.settled == len(conversation.messages):
             return account.unchanged("nothing-new")

@@ -402,7 +402,7 @@ def _carried_out(
             issued[stub.ref] = (stub.chars, stub.lines)
         answer = group[0][0].answer
         data = _arguments_to_empty(answer, division, options)
-        if data is not None:
+        if data is not None and _is_worth_emptying(data, [stub for _, stub, _ in group], memo):
             ref = keep(store, data, name=f"{answer.call.name} arguments.json")
             shown = data.decode("utf-8", "surrogatepass")
             issued[ref] = (len(shown), shown.count("\n"))
@@ -451,6 +451,13 @@ def _arguments_to_empty(answer: Answer, division: Division, options: Clearing) -
         return None  # the input of others is no JSON object
     data = _bytes_of(call.arguments) if isinstance(call.arguments, str) else _json_of(call.arguments)
     return data if len(data) > len("{}") else None
+
+
+def _is_worth_emptying(data: bytes, stubs: Sequence[Stub], memo: Memo) -> bool:
+    """Whether arguments cost more than what their stubs have to say of them."""
+    ref = reference_of(data)
+    longer = sum(memo.counter(write_stub(evolve(stub, arguments_ref=ref))) - memo.counter(write_stub(stub)) for stub in stubs)
+    return memo.counter(data.decode("utf-8", "surrogatepass")) - memo.counter("{}") > longer
 
 
 def _without_arguments(message: Message, call: Call) -> Message:

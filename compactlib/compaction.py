@@ -45,6 +45,7 @@ from .appendix import store_replaced, with_appendix
 from .asking import Question, Reply, ask, bare_headings, ceiling_of, judge_reply, question_of
 from .assembling import assemble, dropped, first_changed
 from .budget import Policy, sizes
+from .bulk import bulk_of
 from .errors import PolicyError, StoreError
 from .model import Conversation, Text
 from .outcomes import REASONS, AskReview, AskSummary, Compacted, Outcome, Refused, Review, Vetoed
@@ -57,7 +58,7 @@ from .tokens.usage import Anchor
 from .verifying import new_violations
 from .visible import effective
 
-__all__ = ["Answer", "Event", "compaction", "seen_tokens"]
+__all__ = ["Answer", "Event", "compaction", "is_due", "seen_tokens"]
 
 _SNIPPED: Final = re.compile(r"- of the \d+ messages before this record, \d+ were dropped without a summary")
 
@@ -94,7 +95,7 @@ def compaction(
     try:
         account.before_tokens = before = account.memo.request(conversation)
         known = sizes(policy, overhead_tokens=overhead_tokens(conversation, account.memo))
-        if task.when == "auto" and seen_tokens(conversation, account.memo, before, task.anchor) <= known.trigger:
+        if task.when == "auto" and not is_due(account, known.trigger):
             return account.unchanged("below-trigger")
         if task.when == "auto" and not policy.auto:
             return account.unchanged("auto-off")
@@ -122,6 +123,15 @@ def compaction(
         if error.field not in ("counter", "reminders"):
             raise
         return account.refused(f"callback:{error.field}", str(error), ())
+
+
+def is_due(account: Account, trigger_tokens: int) -> bool:
+    """Whether a request is above the trigger, or heavier than the policy allows."""
+    conversation, policy = account.conversation, account.policy
+    bulk = bulk_of(conversation, policy)
+    if bulk is not None and bulk.exceeds(policy):
+        return True
+    return seen_tokens(conversation, account.memo, account.before_tokens, account.task.anchor) > trigger_tokens
 
 
 def seen_tokens(conversation: Conversation, memo: Memo, whole_tokens: int, anchor: Anchor | None) -> int:
@@ -205,6 +215,7 @@ def _finish(
     wrong = new_violations(conversation, made, plan)
     if wrong:
         return account.refused("internal-invalid", "; ".join(wrong[:5]), plan.irreducible)
+    bulk = bulk_of(made, account.policy)
     gone = dropped(conversation, made, cut, memo, rung=rung, ref=ref)
     over = max(after - plan.sizes.target, 0)
     reason = "above-target" if over else "target-met"
@@ -213,6 +224,7 @@ def _finish(
         reason,
         after,
         rung=rung,
+        bulk=None if bulk is None else asdict(bulk),
         dropped=[asdict(part) for part in gone],
         summary={
             "tokens": memo.counter(body),
@@ -245,7 +257,7 @@ def _finish(
         summary=body,
         irreducible=plan.irreducible,
         over_by_tokens=over,
-        fits=after <= plan.sizes.budget,
+        fits=after <= plan.sizes.budget and (bulk is None or not bulk.exceeds(account.policy)),
         issued=dict(account.issued),
         before=conversation,
     )

@@ -45,6 +45,7 @@ FLOORS: Final = (
     ("admission", "clearing", "recalling"),
     ("summaries",),
     ("dialects",),
+    ("bulk",),
     ("outcomes",),
     ("reminders", "tasks"),
     ("persons", "standing"),

@@ -44,7 +44,7 @@ def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
             reminders=made.reminders,
             kinds=made.kinds,
             repeat=saboteur.law == "L16",
-            **({"store": MemoryStore()} if saboteur.name in STORED else {}),
+            store=MemoryStore() if saboteur.name in STORED else None,
         )
         blamed = {finding.law: str(finding) for finding in judge(record) if finding.verdict == "broken"}
 

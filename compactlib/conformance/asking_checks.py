@@ -77,13 +77,7 @@ def _shown_once(record: Record, seen: Evidence) -> Iterator[Finding]:
     everything = "".join(f"\n{text}" for text in transcripts)
     pinned = {index for index, _ in record.pins}
     latest = -1
-    cut = (
-        record.cut
-        if record.cut is not None
-        else len(seen.before)
-        if seen.cut == len(seen.before)
-        else seen.before[seen.cut].index
-    )
+    cut = record.cut if record.cut is not None else next((unit.index for unit in seen.before[seen.cut :]), len(seen.before))
     for at, text in _beginnings(seen):
         index = seen.before[at].index
         stays = at in seen.kept or index in pinned or index in record.cleared or index == record.kept_prompt

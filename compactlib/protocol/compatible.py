@@ -35,10 +35,10 @@ from typing import Final
 from attrs import evolve
 
 from ..model import Block, Call, Message, Reasoning, Result
-from .automaton import Breach
+from .automaton import Breach, Event
 from .openai_chat import OpenAIChatReader
 from .profiles import Profile, thinks_unasked
-from .reader import Around, Mode, Reader, reads_like_harness
+from .reader import PLACE_BITS, Around, Mode, Reader
 from .request import thinking_mode
 from .violation import Violation, quote_all
 
@@ -291,7 +291,6 @@ class _WantsAnswers(_Judge):
         super().__init__(reader, rule)
         self._answered: set[str] = set()
         self._open: dict[str, list[tuple[int, int]]] = {}  # id -> the calls of that id, by message and place in it
-        self._live = -1  # the message whose calls are pending, in a history
 
     def read(self, messages: tuple[Message, ...], first: int) -> None:
         """Calls, and tool messages."""
@@ -302,21 +301,21 @@ class _WantsAnswers(_Judge):
                 for place, call in enumerate(calls):
                     if call.wire.tag != "function_call" and call.id not in self._answered:
                         self._open.setdefault(call.id, []).append((index, place))
-                self._live = index if calls else -1
             elif message.role == "tool":
                 for block in message.blocks:
                     if isinstance(block, Result):
                         self._answered.add(block.call_id)
                         self._open.pop(block.call_id, None)
-            elif message.role == "user" and not reads_like_harness(message.text):
-                self._live = -1
 
     def ending(self, mode: Mode) -> list[Violation]:
         """Calls without an answer, message by message; those at the live end of a history may still get one."""
+        machine = self._reader.machine
+        waits = mode == "history" and machine.end(Event.HISTORY) is None
+        pending = {place >> PLACE_BITS for _key, place in machine.open} if waits else ()
         by_message: dict[int, list[tuple[int, str]]] = {}
         for key, calls in self._open.items():
             for index, place in calls:
-                if mode == "request" or index != self._live:
+                if index not in pending:
                     by_message.setdefault(index, []).append((place, key))
         found = []
         for index, group in sorted(by_message.items()):

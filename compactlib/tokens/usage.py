@@ -192,11 +192,16 @@ class Anchor:
 
         Raises:
             PolicyError: fewer messages than the anchor covers, so it belongs to another conversation or to one
-                that has been compacted since.
+                that has been compacted since; or *messages* or *memo* are none.
         """
+        need("messages", messages, list | tuple, "messages in a list or a tuple")
+        need("memo", memo, Memo, "a Memo")
         if len(messages) < self.position:
             raise PolicyError("anchor", f"covers {self.position} messages, and there are only {len(messages)}")
-        return self.reported_tokens + memo.messages(messages[self.position :])
+        later = messages[self.position :]
+        for message in later:
+            need("messages", message, Message, "messages")
+        return self.reported_tokens + memo.messages(later)
 
 
 @frozen

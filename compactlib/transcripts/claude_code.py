@@ -106,11 +106,17 @@ def _rows(lines: Iterable[Line], left_out: Counter[str], problems: list[Problem]
         known[uuid] = value
         rows.append(Row(line.number, kind, uuid, value))
     main = [row for row in rows if row.value.get("isSidechain") is not True]
-    if not any(row.kind in _SAID for row in main):
+    if not any(row.kind in _SAID for row in main) or _are_one_agents(rows):
         return rows
     if len(main) < len(rows):
         left_out["sidechain"] += len(rows) - len(main)
     return main
+
+
+def _are_one_agents(rows: Sequence[Row]) -> bool:
+    """Whether each line names the same agent, as in a sub-agent's file."""
+    name = rows[0].value.get("agentId")
+    return isinstance(name, str) and all(row.value.get("agentId") == name for row in rows)
 
 
 def _seen(rows: Sequence[Row], lines: Sequence[Line], problems: list[Problem]) -> Seen:
@@ -142,7 +148,7 @@ def _seen(rows: Sequence[Row], lines: Sequence[Line], problems: list[Problem]) -
         chosen |= preserved
         chosen -= {at for at in chosen if rows[at].is_summary}  # older ones are gone, and this one goes first
     removed = {places.get(uuid, ROOT) for at in path for uuid in rows[at].strings("snipMetadata", "removedUuids")}
-    chosen |= _recovered(rows, chosen, nodes, lowest)
+    chosen |= _recovered(rows, chosen, nodes, lowest, problems)
     order = tree_order(nodes, chosen - removed)
     if live is not None and live.summary is not None:
         order.insert(0, live.summary)
@@ -177,21 +183,26 @@ def _boundaries(rows: Sequence[Row], places: dict[str, int], problems: list[Prob
     for at, row in enumerate(rows):
         if row.is_boundary:
             open_at = at
-            found[at] = _boundary(at, row, places)
+            found[at] = _boundary(at, row, places, problems)
         elif row.is_summary:
             if open_at >= 0 and found[open_at].summary is None:
                 found[open_at] = evolve(found[open_at], summary=at)
             else:
-                found[at] = _Boundary(at, at)  # its boundary line was lost
+                found[at] = _Boundary(at, at)
+                problems.append(
+                    Problem(row.line, "a summary whose compaction is not in the file; what that preserved is not known")
+                )
     for at in [at for at, it in found.items() if it.summary is None and not it.preserved and it.tail < 0]:
         del found[at]
         problems.append(Problem(rows[at].line, "a compaction without a summary; the history before it stays"))
     return found
 
 
-def _boundary(at: int, row: Row, places: dict[str, int]) -> _Boundary:
+def _boundary(at: int, row: Row, places: dict[str, int], problems: list[Problem]) -> _Boundary:
     meta = row.value.get("compactMetadata")
-    meta = meta if isinstance(meta, dict) else {}
+    if not isinstance(meta, dict):
+        problems.append(Problem(row.line, "a compaction without its record; what it preserved is not known"))
+        meta = {}
     kept = meta.get("preservedMessages")
     if isinstance(kept, dict):
         uuids = kept.get("uuids") or kept.get("allUuids")
@@ -220,7 +231,7 @@ def _segment(boundary: _Boundary, rows: Sequence[Row], nodes: Sequence[Node], pr
     return set()
 
 
-def _recovered(rows: Sequence[Row], chosen: set[int], nodes: Sequence[Node], lowest: int) -> set[int]:
+def _recovered(rows: Sequence[Row], chosen: set[int], nodes: Sequence[Node], lowest: int, problems: list[Problem]) -> set[int]:
     """What belongs to the chosen rows and does not lie on their path: fragments, results, and what hangs from results."""
     ids = {rows[at].message_id for at in chosen} - {None}
     off_path = [at for at in range(lowest + 1, len(rows)) if at not in chosen]
@@ -241,6 +252,8 @@ def _recovered(rows: Sequence[Row], chosen: set[int], nodes: Sequence[Node], low
             found.add(at)
         elif nodes[at].parent in found and row.hangs_on:
             found.add(at)
+        elif nodes[at].parent in chosen and row.answered_ids and not any(call_id in asked for call_id in row.answered_ids):
+            problems.append(Problem(row.line, "a result beside the branch, and its call is not on it; left out"))
     return found
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ import compactlib as cl
 from compactlib.conformance.checks import Finding, judge
 from compactlib.conformance.record import Record
 from compactlib.conformance.running import observe
+from compactlib.options import Clearing
+from compactlib.store import MemoryStore
 
 from ..premises import OFTEN, premises, seldom
 from ..scenarios import LARGE, Scenario, scenario, seeded
@@ -28,11 +31,14 @@ from ..spellings import SPELLINGS
 EXAMPLES = {"anthropic": 5_000, "openai-chat": 5_000}
 FEWER = 1_500
 """In every other dialect, and for templates."""
+STORED = {"anthropic": 600, "openai-chat": 600}
+STORED_FEWER = 200
+"""With a store."""
 REPEATED = 10
 """Every tenth is run twice; more runs in other processes are in `test_stability_laws`."""
 
 
-def run(made: Scenario, *, repeat: bool = False) -> tuple[Record, cl.Outcome]:
+def run(made: Scenario, *, repeat: bool = False, **more: Any) -> tuple[Record, cl.Outcome]:
     return observe(
         cl.compact,
         made.conversation,
@@ -43,6 +49,7 @@ def run(made: Scenario, *, repeat: bool = False) -> tuple[Record, cl.Outcome]:
         reminders=made.reminders,
         kinds=made.kinds,
         repeat=repeat,
+        **more,
     )
 
 
@@ -70,6 +77,32 @@ def test_every_law_holds_for_every_outcome(name: str) -> None:
     assert {premise: held[premise] for premise in rarely if held[premise] < examples // 100} == {}
     assert held["internal-invalid"] == 0
     assert {rule: count for rule, count in undecided.items() if count > examples // 100} == {}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_every_law_holds_for_what_is_stored(name: str) -> None:
+    """The same with a store: outputs are cleared, what is replaced is put away, and all of it can be fetched again (law L10)."""
+    held: Counter[str] = Counter()
+    examples = STORED.get(name, STORED_FEWER)
+    for number in range(examples):
+        random = seeded(f"stored {name} {number}")
+        made = scenario(random, dialect=name)
+        options = Clearing(keep=random.choice((0, 1, 3)), clear_tool_inputs=random.random() < 0.5)
+        rungs: Any = random.choice((None, None, ["clear"], ["summarise"]))
+        made = evolve(made, policy=evolve(made.policy, clearing=options))
+        record, outcome = run(made, store=MemoryStore(), rungs=rungs)
+
+        assert [str(finding) for finding in broken(record)] == [], f"Random('stored {name} {number}')"
+        if isinstance(outcome, cl.Compacted):
+            held[f"{record.rung}{' after clearing' if record.cleared and record.rung != 'clear' else ''}"] += 1
+            held.update({unit["what"] for unit in outcome.report["cleared"]})
+
+    wanted = (
+        "clear",
+        "summarise",
+        *(() if SPELLINGS[name].results_are_text else ("summarise after clearing", "result", "arguments")),
+    )
+    assert {premise: held[premise] for premise in wanted if held[premise] < examples // 50} == {}
 
 
 @given(st.randoms(use_true_random=False))
