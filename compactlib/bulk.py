@@ -15,6 +15,8 @@ What is not here
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import frozen
 
 from .budget import Policy
@@ -22,7 +24,7 @@ from .dialects import render
 from .dialects.reading import dumps
 from .model import Conversation, Media, Result
 
-__all__ = ["Bulk", "bulk_of"]
+__all__ = ["Bulk", "bulk_of", "lightest_tail"]
 
 
 @frozen
@@ -55,6 +57,30 @@ def bulk_of(conversation: Conversation, policy: Policy) -> Bulk | None:
     body = render(conversation)
     text = body if isinstance(body, str | bytes) else dumps(body)
     return Bulk(len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass")), media)
+
+
+def lightest_tail(conversation: Conversation, policy: Policy, weights: Sequence[int]) -> int | None:
+    """
+    How many tokens at the end of a request that is too heavy are light enough; ``None`` if it is not too heavy.
+
+    Media are counted, bytes are taken to be spread as tokens are; half of what is allowed is left to what comes next.
+    """
+    bulk = bulk_of(conversation, policy)
+    if bulk is None or not bulk.exceeds(policy):
+        return None
+    tokens = sum(weights)
+    limit = tokens
+    if policy.max_body_bytes is not None and bulk.body_bytes:
+        limit = min(limit, tokens * policy.max_body_bytes // bulk.body_bytes // 2)
+    if policy.max_media is not None:
+        left, size = policy.max_media // 2, 0
+        for message, weight in zip(reversed(conversation.messages), reversed(weights), strict=True):
+            left -= sum(map(_media_in, message.blocks))
+            if left < 0:
+                break
+            size += weight
+        limit = min(limit, size)
+    return limit
 
 
 def _media_in(block: object) -> int:

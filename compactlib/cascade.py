@@ -41,6 +41,7 @@ from attrs import asdict, evolve
 
 from .account import Account
 from .budget import Policy, Sizes, sizes
+from .bulk import bulk_of
 from .clearing import Cleared, clear
 from .compaction import Answer, Event, compaction, is_due
 from .errors import PolicyError, StoreError
@@ -117,7 +118,8 @@ def _is_enough(made: Compacted, task: Task) -> bool:
     """Whether the rungs so far reached the target; by itself, a compaction also rests below its trigger."""
     known: Any = made.report["sizes"]
     limit: int = max(known["target"], known["trigger"]) if task.when == "auto" else known["target"]
-    return made.after_tokens <= limit
+    bulk: Any = made.report["bulk"]
+    return made.after_tokens <= limit and (bulk is None or made.fits)
 
 
 def _after(task: Task, made: Compacted) -> Task:
@@ -184,6 +186,11 @@ def _clear(
     least = policy.clearing.clear_at_least_tokens
     if least is None:
         least = known.min_gain if task.when == "auto" else 1
+    bulk = bulk_of(conversation, policy)
+    media = bytes_ = 0
+    if bulk is not None:
+        media = max(bulk.media - (policy.max_media or bulk.media), 0)
+        bytes_ = max((bulk.body_bytes or 0) - (policy.max_body_bytes or bulk.body_bytes or 0), 0)
     return clear(
         conversation,
         divide(conversation),
@@ -192,9 +199,11 @@ def _clear(
         options=policy.clearing,
         before_tokens=before_tokens,
         target_tokens=known.target,
-        tail_tokens=max(known.tail, 0),
+        tail_tokens=0 if media or bytes_ else max(known.tail, 0),
         least_gain_tokens=least,
         issued=task.issued or {},
+        excess_media=media,
+        excess_bytes=bytes_,
         untouched={conversation.position(pin if isinstance(pin, int) else pin[0]) for pin in task.pins},
     )
 
@@ -205,6 +214,7 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Compacted:
     at = conversation.wire_index
     after = account.before_tokens - cleared.saved_tokens
     over = max(after - known.target, 0)
+    bulk = bulk_of(cleared.conversation, account.policy)
     dropped = tuple(Dropped(at(one.position), at(one.position) + 1, "clear", one.saved_tokens, one.ref) for one in cleared.units)
     units = [{**asdict(one), "position": at(one.position)} for one in cleared.units]
     reason = "above-target" if over else "target-met"
@@ -214,14 +224,22 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Compacted:
         before_tokens=account.before_tokens,
         after_tokens=after,
         first_changed=min(at(one.position) for one in cleared.units),
-        report=account.report("compacted", reason, after, rung="clear", cleared=units, dropped=[asdict(one) for one in dropped]),
+        report=account.report(
+            "compacted",
+            reason,
+            after,
+            rung="clear",
+            bulk=None if bulk is None else asdict(bulk),
+            cleared=units,
+            dropped=[asdict(one) for one in dropped],
+        ),
         cut=0,
         kept_prompt=None,
         dropped=dropped,
         summary="",
         irreducible=(),
         over_by_tokens=over,
-        fits=after <= known.budget,
+        fits=after <= known.budget and (bulk is None or not bulk.exceeds(account.policy)),
         issued=cleared.issued,
         before=conversation,
     )

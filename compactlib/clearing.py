@@ -296,6 +296,8 @@ def clear(
     least_gain_tokens: int,
     issued: Issued,
     untouched: Collection[int] = (),
+    excess_media: int = 0,
+    excess_bytes: int = 0,
 ) -> Cleared | None:
     """
     Replace old tool output by stubs, until the request has *target_tokens* or nothing is left to clear.
@@ -312,6 +314,8 @@ def clear(
         least_gain_tokens: what it has to save, unless it reaches the target.
         issued: the references given out before.
         untouched: positions of messages that stay as they are, such as pins.
+        excess_media, excess_bytes: how many media and bytes the request has beyond its limits; they go first, and are worth
+            clearing by themselves.
 
     Returns:
         What was done, or ``None`` where that would not be worth it.
@@ -339,12 +343,15 @@ def clear(
     numbers: set[int] = set()
     copies: dict[int, int] = {}  # of a duplicate that is cleared, the copy that its stub names
     saved = 0
+    lighter = excess_media > 0 or excess_bytes > 0
     for number, why, note, parts, copy in _in_order(answers, allowed, issued):
         for unit in parts:
-            if before_tokens - saved <= target_tokens:
-                break
+            helps = before_tokens - saved > target_tokens or excess_bytes > 0 or (excess_media > 0 and unit.text is None)
+            if not helps:
+                continue
             stub = _stub_of(unit, store, note)
-            gain = _unit_tokens(unit, memo) - memo.counter(write_stub(stub))
+            line = write_stub(stub)
+            gain = _unit_tokens(unit, memo) - memo.counter(line)
             if gain > 0 and (len(unit.data) >= _LEAST_CHARS or unit.text is None):
                 answer = answers[number]
                 chosen.setdefault((answer.position, answer.place), []).append((unit, stub, why))
@@ -352,10 +359,12 @@ def clear(
                 if copy is not None:
                     copies[number] = copy
                 saved += gain
+                excess_bytes -= max(len(unit.data) - 2 * len(line), 0)  # it may stand escaped
+                excess_media -= unit.text is None
     for number in (number for number, copy in copies.items() if copy in numbers):  # L11: it does not stand there any more
         at = answers[number].position, answers[number].place
         chosen[at] = [(unit, evolve(stub, note=""), why) for unit, stub, why in chosen[at]]
-    if not chosen or (saved < least_gain_tokens and before_tokens - saved > target_tokens):
+    if not chosen or (saved < least_gain_tokens and before_tokens - saved > target_tokens and not lighter):
         return None
     return _carried_out(conversation, division, memo, store, options, chosen)
 

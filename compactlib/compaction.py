@@ -101,7 +101,9 @@ def compaction(
             return account.unchanged("auto-off")
         if conversation.settled and conversation.settled == len(conversation.messages) and task.when != "overflow":
             return account.unchanged("nothing-new")
-        least_gain = known.min_gain if task.when == "auto" else 1
+        heavy = bulk_of(conversation, policy)
+        is_heavy = heavy is not None and heavy.exceeds(policy)
+        least_gain = known.min_gain if task.when == "auto" and not is_heavy else 1
         account.plan = made = plan(conversation, policy, task, account.memo, before, least_gain=least_gain, rung=rung)
         if rung != "summarise":
             sections = _written(account, made, rung)

@@ -28,6 +28,7 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from .budget import SMALLEST_SUMMARY_TOKENS, Policy, Sizes, sizes
+from .bulk import lightest_tail
 from .collapsing import collapse_at, entries
 from .cuts import Choice, Cuts, choose, find_cuts, tail_tokens
 from .errors import PolicyError
@@ -177,7 +178,10 @@ def plan(
     needed = pinned_tokens + memo.messages((*preamble, *reminded))
     places = {(at, place) for at, place, _ in pinned}
     standing = _standing(kinds, weights, opaque)
-    known, choice, owed = _choice(division, cuts, weights, messages, policy, overhead, needed, places, standing, memo, rung)
+    light = lightest_tail(conversation, policy, weights)
+    known, choice, owed = _choice(
+        division, cuts, weights, messages, policy, overhead, needed, places, standing, memo, rung, light
+    )
     collapse = None
     if rung == "collapse":
         collapse = collapse_at(
@@ -209,7 +213,7 @@ def plan(
     head_tokens = owed + memo.messages((*system, *preamble, *compacted, *pin_messages, *reminded))
     irreducible = _irreducible(conversation, division, cuts, policy, weights, memo, head_tokens)
     smallest = sum(part.tokens for part in irreducible)
-    if known.tail <= 0:
+    if known.tail <= 0 and light is None:
         why = f"pins, preamble and reminders take {needed} tokens and leave no room for a tail"
         raise CannotPlanError("irreducible", why, irreducible)
     if smallest >= before_tokens - least_gain:
@@ -278,6 +282,7 @@ def _choice(
     standing: list[int],
     memo: Memo,
     rung: Rung,
+    light: int | None,
 ) -> tuple[Sizes, Choice, int]:
     """
     The sizes, the cut, and the tokens of what has to be quoted after it.
@@ -292,6 +297,8 @@ def _choice(
         known = _with_wishes(sizes(policy, overhead_tokens=overhead, needed_tokens=needed + room), policy, division, weights)
         if rung == "snip":  # what goes is lost to the model, so no more goes than has to
             known = evolve(known, tail=known.tail_room)
+        if light is not None:
+            known = evolve(known, tail=min(known.tail, light))
         choice = choose(division, cuts, weights, limit_tokens=max(known.tail, 0), step_cuts=policy.step_cuts)
         if choice is None:
             raise CannotPlanError("no-legal-cut", _no_cut(division, cuts, policy), ())

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
+import struct
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from compactlib.summaries.rendering import SummaryRequest
 from compactlib.tokens.usage import Anchor
 
 from .test_digesting import long, nobody
+from .test_turns import call, model, text, user
 
 POLICY = cl.Policy(window_tokens=32_000)
 BODY = "## Goal\n- go on\n\n## Orders\n(none)\n\n## Done\n- tables\n\n## Next step\n- the rest"
@@ -245,3 +249,54 @@ def test_switch_to_a_smaller_model_is_summarised_by_the_larger_one() -> None:
     assert parts > len(asked) == 1
     assert helped.fits
     assert alone.fits
+
+
+# --- Bytes and media -------------------------------------------------------------------------------------------------
+
+
+LARGE_PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 800, 600) + b"\x08\x06\0\0\0").decode()
+"""The beginning of a picture of 800 by 600, which says its size."""
+
+
+def pictures(count: int) -> cl.Conversation:
+    """Steps whose results are pictures, small in tokens."""
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": LARGE_PNG}}
+    messages: list[dict[str, Any]] = [user("Look at all of them.")]
+    for number in range(count):
+        answer = {"type": "tool_result", "tool_use_id": f"c{number}", "content": [text(f"picture {number}"), picture]}
+        messages += [model(call(f"c{number}")), user(answer)]
+    return cl.parse([*messages, model("Seen."), user("And?")], dialect="anthropic")
+
+
+def test_too_many_media_are_cleared_oldest_first_though_they_are_few_tokens() -> None:
+    """No more of them than have to go, and the words beside them stay."""
+    conversation = pictures(20)
+    policy = cl.Policy(window_tokens=1_000_000, max_media=8)
+    outcome = compacted(cl.compact(conversation, policy, store=cl.MemoryStore(), summarise=nobody))
+    wire = str(cl.render(outcome.conversation))
+
+    assert outcome.report["bulk"] == {"body_bytes": None, "media": 8}
+    assert [unit["what"] for unit in outcome.report["cleared"]] == ["image"] * 12
+    assert all(f"picture {number}" in wire for number in range(20))
+    assert outcome.fits
+
+
+def test_too_many_bytes_are_due_like_too_many_tokens() -> None:
+    """Clearing goes on until the body fits."""
+    conversation = long()
+    size = len(json.dumps(cl.render(conversation), separators=(",", ":")))
+    policy = cl.Policy(window_tokens=1_000_000, max_body_bytes=size * 3 // 4)
+    outcome = compacted(cl.compact(conversation, policy, store=cl.MemoryStore(), summarise=nobody))
+
+    assert outcome.fits
+    assert outcome.report["bulk"]["body_bytes"] <= size * 3 // 4
+    assert cl.compact(conversation, evolve(policy, max_body_bytes=size)).reason == "below-trigger"
+
+
+def test_media_that_nothing_may_clear_lead_to_a_summary() -> None:
+    """Without a store the ladder goes on."""
+    policy = cl.Policy(window_tokens=1_000_000, max_media=8, tail_tokens=4_000)
+    outcome = cl.compact(pictures(60), policy, summarise=lambda _: BODY)
+
+    assert isinstance(outcome, Compacted)
+    assert outcome.report["rung"] == "summarise"
