@@ -51,6 +51,8 @@ class Account:
         self.sizes: Sizes | None = None
         self.asked: list[dict[str, Json]] = []
         self.requests: list[SummaryRequest] = []
+        self.why_form: str | None = None
+        self.learned_tokens: int | None = None
         self._kept: list[str] | None = None
         self._standing: Standing | None = None
 
@@ -84,6 +86,7 @@ class Account:
                 "parts": request.parts,
                 "attempt": request.attempt,
                 "prompt_version": request.prompt_version,
+                "form": request.form,
                 "verdict": "accepted" if isinstance(verdict, Accepted) else verdict.code.value,
                 "usage": _figures(reply.usage) if isinstance(reply, Summary) else None,
             }
@@ -116,6 +119,8 @@ class Account:
             "dangling": 0 if plan is None else sum(call[0] < plan.choice.position for call in plan.division.dangling),
             "pending": 0 if plan is None else len(plan.division.pending),
             "asked": self.asked,
+            "why_form": self.why_form,
+            "learned": None if self.learned_tokens is None else {"summariser_window_tokens": self.learned_tokens},
             "schema": {"name": self.policy.schema, "version": SCHEMA_VERSION},
             "segmentation": segmenter(),
             "irreducible": [] if plan is None else as_json(plan.irreducible),

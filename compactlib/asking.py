@@ -6,7 +6,8 @@ What this is
     replaced, and judges each reply.
 
 Rules it obeys
-    * Law L14.  The identical request is never sent twice.
+    * Law L14.  The identical request is never sent twice: one that was refused
+      as too long is divided anew, one whose reply was too long says so.
     * Law L15.  Request and reply fit the summariser's own window; over the
       parts each message is shown exactly once.
     * Law L20.  The previous summary enters once; each part continues the
@@ -29,6 +30,7 @@ from .model import Message
 from .outcomes import AskSummary, Part, SummaryFailed
 from .persons import person_words
 from .planning import CannotPlanError, Plan
+from .suffixing import suffixed
 from .summaries.acceptance import Accepted, Code, Rejected, Summary, judge
 from .summaries.grounding import Standing
 from .summaries.head import write_summary
@@ -41,6 +43,8 @@ from .turns import Kind
 __all__ = ["Question", "Reply", "ask", "bare_headings", "ceiling_of", "judge_reply", "question_of"]
 
 _LEAST_CONTEXT_CHARS: Final = 240  # a shorter excerpt is hardly more than its marker
+_SHRINKS: Final = (3, 2, 1)  # quarters of a request that a model refused as too long
+_NO_OTHER_FORM: Final = frozenset({Code.EXCEPTION, Code.TIMEOUT, Code.OVERLOADED})  # another request would fail likewise
 _LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
 
 Reply: TypeAlias = "str | Summary | SummaryFailed"
@@ -64,6 +68,7 @@ class Question:
         persons: what persons wrote, for comparison.
         standing: what stays in the conversation, which bears claims out.
         irreducible: what to name if it cannot be asked.
+        plan: of a compaction, which alone can be asked for at the end of the agent's own request.
     """
 
     messages: tuple[Message, ...] = field(repr=False)
@@ -77,6 +82,7 @@ class Question:
     persons: tuple[str, ...] = field(default=(), repr=False)
     standing: Standing = field(repr=False)
     irreducible: tuple[Part, ...] = ()
+    plan: Plan | None = field(default=None, repr=False)
 
 
 def question_of(account: Account, plan: Plan) -> Question:
@@ -108,6 +114,7 @@ def question_of(account: Account, plan: Plan) -> Question:
         persons=plan.persons,
         standing=account.standing(plan),
         irreducible=plan.irreducible,
+        plan=plan,
     )
 
 
@@ -118,52 +125,103 @@ def ceiling_of(account: Account, plan: Plan) -> int:
 
 def ask(account: Account, question: Question) -> Generator[AskSummary, Any, Accepted | Rejected]:
     """
-    Ask for a summary, part by part; one part may be asked for again when its reply was too long.
+    Ask for a summary, in the form that the policy names, and in the other where that form does not do.
 
     Raises:
         CannotPlanError: no request fits the summariser's window.
     """
+    if question.plan is not None and account.policy.summary_form == "suffix":
+        verdict = yield from _ask_at_the_end(account, question, question.plan)
+        if verdict is not None:
+            return verdict
+    return (yield from _ask_in_parts(account, question))
+
+
+def _ask_at_the_end(account: Account, question: Question, plan: Plan) -> Generator[AskSummary, Any, Accepted | Rejected | None]:
+    """The suffix form: one request, and once more where its reply was too long; ``None`` where it does not do."""
+    why = ""
+    while True:
+        request = suffixed(
+            account, plan, question.schema, max_tokens=question.max_tokens, window_tokens=question.window_tokens, why=why
+        )
+        if isinstance(request, str):
+            account.why_form = request
+            return None
+        reply: Reply = yield AskSummary(request)
+        verdict = judge_reply(account, question, request, reply, question.previous)
+        account.note_asked(request, reply, verdict)
+        if isinstance(verdict, Accepted) or verdict.code in _NO_OTHER_FORM:
+            return verdict
+        if verdict.code is not Code.TOO_LONG or why:
+            account.why_form = f"{verdict.code.value}: {verdict.why}"
+            return None
+        why = verdict.why
+
+
+def _ask_in_parts(account: Account, question: Question) -> Generator[AskSummary, Any, Accepted | Rejected]:
+    """
+    The serialised form.
+
+    What is refused as too long is divided anew, for a window by a ladder that
+    is fixed, or that the model named; what was accepted is not shown again.
+    """
     counter, window = account.memo.counter, question.window_tokens
-    requests = render_request(
-        question.messages,
+    running, at, begun = question.previous, 0, len(account.requests)
+    shrinks = iter(_SHRINKS)
+    while True:
+        verdict: Accepted | Rejected | None = None
+        for planned in _rendered(account, question, window, running, at):
+            request = planned if planned.part == 1 else continued(planned, running, budget_tokens=window, counter=counter)
+            if request is None:
+                why = f"the running summary leaves no room in the summariser's window of {window}"
+                raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, question.irreducible)
+            verdict = yield from _ask_once(account, question, request, running, begun)
+            if isinstance(verdict, Rejected):
+                break
+            running, at = verdict.body, at + len(request.messages)
+        if verdict is None:
+            why = f"not even a shortened transcript fits the summariser's window of {window}"
+            raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, question.irreducible)
+        if isinstance(verdict, Accepted) or verdict.code is not Code.PROMPT_TOO_LONG:
+            return verdict
+        refused = account.requests[-1]
+        size = counter(refused.instructions) + counter(refused.text) + refused.max_tokens
+        quarters = next(shrinks, 0)
+        smaller = size * quarters // 4 if verdict.limit_tokens is None else min(verdict.limit_tokens, size - 1)
+        if not quarters or not _rendered(account, question, smaller, running, at):
+            return verdict
+        account.learned_tokens = window = smaller
+
+
+def _ask_once(
+    account: Account, question: Question, request: SummaryRequest, running: str, begun: int
+) -> Generator[AskSummary, Any, Accepted | Rejected]:
+    """One request, and once for each question (whose requests began at *begun*) a second one where the reply was too long."""
+    while True:
+        reply: Reply = yield AskSummary(request)
+        verdict = judge_reply(account, question, request, reply, running)
+        repeated = any(one.attempt > 1 for one in account.requests[begun:])
+        account.note_asked(request, reply, verdict)
+        if isinstance(verdict, Accepted) or verdict.code is not Code.TOO_LONG or repeated or request.attempt > 1:
+            return verdict
+        request = again(request, verdict.why)
+
+
+def _rendered(account: Account, question: Question, window: int, running: str, at: int) -> tuple[SummaryRequest, ...]:
+    """The requests for what has not been shown and accepted yet."""
+    return render_request(
+        question.messages[at:],
         schema=question.schema,
         max_tokens=question.max_tokens,
         budget_tokens=window,
-        counter=counter,
-        previous=question.previous,
+        counter=account.memo.counter,
+        previous=running,
         context=question.context,
         focus=account.task.focus,
         language=account.policy.language,
         step_cut=question.step_cut,
-        first=0,
+        first=at,
     )
-    if not requests:
-        why = f"not even a shortened transcript fits the summariser's window of {window}"
-        raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, question.irreducible)
-    running = question.previous
-    verdict: Accepted | Rejected | None = None
-    asked_again = False
-    for planned in requests:
-        request: SummaryRequest | None = planned
-        if planned.part > 1:
-            request = continued(planned, running, budget_tokens=window, counter=counter)
-        while request is not None:
-            reply: Reply = yield AskSummary(request)
-            verdict = judge_reply(account, question, request, reply, running)
-            account.note_asked(request, reply, verdict)
-            if isinstance(verdict, Accepted):
-                running = verdict.body
-                break
-            if verdict.code is not Code.TOO_LONG or asked_again:
-                return verdict
-            asked_again = True
-            request = again(request, verdict.why)
-        if request is None:
-            why = f"the running summary leaves no room in the summariser's window of {window}"
-            raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, question.irreducible)
-    if verdict is None:
-        raise CannotPlanError("irreducible", "there is nothing to show to a summariser", question.irreducible)
-    return verdict
 
 
 def _context(texts: Sequence[str], limit_chars: int) -> str:
@@ -190,7 +248,7 @@ def judge_reply(account: Account, question: Question, request: SummaryRequest, r
         running: the body that was to be brought up to date.
     """
     if isinstance(reply, SummaryFailed):
-        return Rejected(Code(reply.code), reply.why)
+        return Rejected(Code(reply.code), reply.why, reply.limit_tokens)
     return judge(
         reply,
         request=request,

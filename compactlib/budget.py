@@ -161,6 +161,9 @@ class Policy:
             ``anchored`` or ``brief``.
         language: in which language to summarise; the conversation's own if
             not given.
+        summary_form: how a summariser is asked: ``serialised``, with a
+            transcript of ours, or ``suffix``, with the agent's own request and
+            the question behind it, which a provider may have in its cache.
         summariser_window_tokens: the window of the model that summarises, if
             it is another one.
         counter: counts the tokens of a text.
@@ -202,6 +205,7 @@ class Policy:
         default="full", validator=_one_of("full", "structured", "anchored", "brief")
     )
     language: str | None = field(default=None, validator=_optional_text)
+    summary_form: Literal["serialised", "suffix"] = field(default="serialised", validator=_one_of("serialised", "suffix"))
     summariser_window_tokens: int | None = field(default=None, validator=_positive)
     counter: Callable[[str], int] = field(default=estimate, validator=_callable)
     admission: Admission = field(default=Admission(), validator=_an(Admission))

@@ -29,7 +29,7 @@ from .asking import Reply
 from .budget import Policy
 from .cascade import cascade
 from .compaction import Answer, Event
-from .errors import PolicyError
+from .errors import PolicyError, PromptTooLongError, SummariserError
 from .markers import Issued
 from .model import Conversation
 from .outcomes import AskSummary, Compacted, Outcome, Review, SummaryFailed, Vetoed
@@ -218,7 +218,11 @@ def _known(reply: Reply) -> Reply:
 
 def _failed(error: Exception) -> SummaryFailed:
     code = "timeout" if isinstance(error, TimeoutError) else "exception"
-    return SummaryFailed(code, f"{type(error).__name__}: {error}")
+    limit: int | None = None
+    if isinstance(error, SummariserError) and error.code in _CODES:
+        code = error.code
+        limit = error.limit_tokens if isinstance(error, PromptTooLongError) else None
+    return SummaryFailed(code, f"{type(error).__name__}: {error}", limit)
 
 
 async def acompact(

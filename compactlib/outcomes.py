@@ -80,12 +80,14 @@ class SummaryFailed:
     The summariser did not answer.
 
     Attributes:
-        code: ``exception`` or ``timeout``.
+        code: ``exception``, ``timeout``, ``overloaded``, ``prompt-too-long`` or ``media``.
         why: in words.
+        limit_tokens: of a request that was too long, how much may be sent, if somebody said so.
     """
 
     code: str
     why: str = ""
+    limit_tokens: int | None = None
 
 
 @frozen

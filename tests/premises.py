@@ -44,7 +44,7 @@ SELDOM = (
     "reminders",
     *TOOLS,
     "broken input",
-    *(f"summary-failed:{code.value}" for code in Code),
+    *(f"summary-failed:{code.value}" for code in Code if code not in (Code.PROMPT_TOO_LONG, Code.MEDIA, Code.OVERLOADED)),
     *(
         reason
         for reason in REASONS["refused"]

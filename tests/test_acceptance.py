@@ -264,6 +264,9 @@ def test_the_codes_are_a_closed_list() -> None:
     assert {
         "exception",
         "timeout",
+        "prompt-too-long",
+        "media",
+        "overloaded",
         "stop",
         "refusal",
         "tool-call",

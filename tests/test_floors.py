@@ -52,6 +52,7 @@ FLOORS: Final = (
     ("collapsing",),
     ("planning",),
     ("account",),
+    ("suffixing",),
     ("appendix", "asking", "assembling", "verifying"),
     ("compaction",),
     ("cascade",),

@@ -15,7 +15,10 @@ from compactlib.tokens import estimate
 
 FULL = SCHEMAS["full"]
 
-DIGESTS = {"1": "18efb1e502e5b3980efa1d6486547828f1861ea56e04925e80b161158f21b5ea"}
+DIGESTS = {
+    "1": "18efb1e502e5b3980efa1d6486547828f1861ea56e04925e80b161158f21b5ea",
+    "2": "708faf5bbad03679671b1fc8e97f7a6a1e643bf35d081158a8706ba47526ba68",
+}
 """The digest of everything that a prompt version stands for.  Versions are only ever added."""
 
 

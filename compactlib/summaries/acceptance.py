@@ -41,7 +41,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ..model import Message, Result, Text
 from ..tokens import Counter
@@ -95,6 +95,12 @@ class Code(enum.Enum):
     """The summariser raised."""
     TIMEOUT = "timeout"
     """It raised `TimeoutError`, or its deadline passed."""
+    PROMPT_TOO_LONG = "prompt-too-long"
+    """The model refused the request as too long, also when it was shown less."""
+    MEDIA = "media"
+    """The model refused a picture or another medium, also where none was shown."""
+    OVERLOADED = "overloaded"
+    """The provider had no capacity; whoever calls it may have tried again already."""
     STOP = "stop"
     """The model stopped for another reason than being finished."""
     REFUSAL = "refusal"
@@ -131,10 +137,12 @@ class Rejected:
     Attributes:
         code: the kind of fault.
         why: the fault in words, with the numbers.
+        limit_tokens: of a request that was too long, how much the model takes, if it said so.
     """
 
     code: Code
     why: str
+    limit_tokens: int | None = field(default=None, repr=False)
 
 
 @frozen

@@ -37,7 +37,7 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from attrs import evolve, frozen
 
@@ -89,6 +89,8 @@ class SummaryRequest:
         messages: the messages shown in this part, each with its origin stated.
         schema: the name of the schema asked for.
         first: the index of the first of `messages` in its conversation.
+        form: ``serialised``, or ``suffix``: then `body` is to be sent as it is, and nothing else.
+        body: of a suffix request the agent's own request with the question behind it, in its dialect.
     """
 
     instructions: str
@@ -103,6 +105,8 @@ class SummaryRequest:
     messages: tuple[Message, ...]
     schema: str = "full"
     first: int = 0
+    form: Literal["serialised", "suffix"] = "serialised"
+    body: Any = None
 
 
 def render_request(
