@@ -115,7 +115,8 @@ def with_appendix(
     ]
     spare = account.before_tokens - account.memo.request(assemble(plain)) - least_gain
     room = plan.sizes.summary - MESSAGE_TOKENS - counter(write_summary(plain, plan.layout))
-    frame = counter(f"\n## Kept verbatim\n- {_MORE}{len(absent)} {_LEFT_OUT}{WAY_BACK}{'0' * 64}\n") + 1
+    heading = sections.schema.sections[-1].heading
+    frame = counter(f"\n## {heading}\n- {_MORE}{len(absent)} {_LEFT_OUT}{WAY_BACK}{'0' * 64}\n") + 1
     limit = min(plan.sizes.summary // 4, spare, room) - frame
     known = {**(account.task.issued or {}), **account.issued}
     for eighths in (8, 7, 6, 4, 0):  # the parts of a text may count less than the whole

@@ -36,7 +36,7 @@ from .summaries.grounding import Standing
 from .summaries.head import write_summary
 from .summaries.provenance import said_by_persons
 from .summaries.rendering import SummaryRequest, again, continued, render_request
-from .summaries.schema import SCHEMAS, Schema, Sections, render_sections
+from .summaries.schema import Schema, Sections, render_sections, schema_for
 from .truncation import truncate
 from .turns import Kind
 
@@ -93,7 +93,7 @@ def question_of(account: Account, plan: Plan) -> Question:
         CannotPlanError: no summary could be short enough.
     """
     policy, counter = account.policy, account.memo.counter
-    schema = SCHEMAS[policy.schema]
+    schema = schema_for(policy.schema, policy.headings)
     ceiling = ceiling_of(account, plan)
     least = counter(bare_headings(schema)) + _LEAST_SAID_TOKENS
     if ceiling < least:

@@ -31,7 +31,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 from attrs import field, frozen
@@ -47,6 +47,8 @@ __all__ = ["SMALLEST_SUMMARY_TOKENS", "Policy", "Sizes", "due", "sizes"]
 
 SMALLEST_SUMMARY_TOKENS: Final = 256
 """Room that any summary needs; what is left without it cannot be reduced further."""
+
+_HEADING_CHARS: Final = 64
 
 
 def _positive(policy: Policy, attribute: Any, value: Any) -> None:
@@ -104,6 +106,16 @@ def _optional_rungs(policy: Policy, attribute: Any, value: Any) -> None:
         raise PolicyError(attribute.name, f"some of {', '.join(RUNGS)}, not {shown(value)}")
 
 
+def _headings(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if not isinstance(value, Mapping):
+        raise PolicyError(attribute.name, f"headings by the keys of their sections, not {shown(value)}")
+    for key, heading in value.items():
+        is_line = isinstance(key, str) and isinstance(heading, str) and heading.isprintable() and heading == heading.strip("#:* ")
+        if not is_line or not 0 < len(heading) <= _HEADING_CHARS or heading.casefold() == "changed files":
+            raise PolicyError(attribute.name, f"one line of at most {_HEADING_CHARS} characters for each, not {shown(heading)}")
+
+
 def _an(kind: type) -> Callable[[Policy, Any, Any], None]:
     def check(policy: Policy, attribute: Any, value: Any) -> None:
         del policy
@@ -159,6 +171,8 @@ class Policy:
             limits them; more is due like a size above the trigger.
         schema: the sections of the summary: ``full``, ``structured``,
             ``anchored`` or ``brief``.
+        headings: what sections are called, by their keys, where that is not
+            English: ``{"goal": "Цель"}``.
         language: in which language to summarise; the conversation's own if
             not given.
         summary_form: how a summariser is asked: ``serialised``, with a
@@ -204,6 +218,7 @@ class Policy:
     schema: Literal["full", "structured", "anchored", "brief"] = field(
         default="full", validator=_one_of("full", "structured", "anchored", "brief")
     )
+    headings: Mapping[str, str] = field(factory=dict, validator=_headings)
     language: str | None = field(default=None, validator=_optional_text)
     summary_form: Literal["serialised", "suffix"] = field(default="serialised", validator=_one_of("serialised", "suffix"))
     summariser_window_tokens: int | None = field(default=None, validator=_positive)

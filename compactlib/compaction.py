@@ -51,7 +51,7 @@ from .model import Conversation, Text
 from .outcomes import REASONS, AskReview, AskSummary, Compacted, Outcome, Refused, Review, Vetoed
 from .planning import CannotPlanError, Plan, overhead_tokens, plan
 from .summaries.acceptance import Accepted, Code, Rejected
-from .summaries.schema import SCHEMAS, Sections, parse_sections, render_sections
+from .summaries.schema import Sections, parse_sections, render_sections, schema_for
 from .tasks import Rung, Task
 from .tokens import Memo
 from .tokens.usage import Anchor
@@ -159,7 +159,7 @@ def seen_tokens(conversation: Conversation, memo: Memo, whole_tokens: int, ancho
 
 def _written(account: Account, plan: Plan, rung: Rung) -> Sections:
     """What stands in the place of a summary that nobody was asked for."""
-    schema = SCHEMAS[account.policy.schema]
+    schema = schema_for(account.policy.schema, account.policy.headings)
     sections = parse_sections(plan.previous or bare_headings(schema), schema).without("verbatim")
     if rung == "collapse":
         note = "- the turns below stand for themselves: each prompt as it was written, then a digest of what followed it"
@@ -180,7 +180,8 @@ def _judged(account: Account, plan: Plan, verdict: Accepted | Rejected, least_ga
     if isinstance(verdict, Rejected):
         return account.refused(f"summary-failed:{verdict.code.value}", verdict.why, plan.irreducible)
     counts = {
-        name: getattr(verdict, name) for name in ("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun")
+        name: getattr(verdict, name)
+        for name in ("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun", "repeated")
     }
     return _finish(account, plan, verdict.sections, "summarise", least_gain, counts)
 
@@ -230,7 +231,7 @@ def _finish(
         dropped=[asdict(part) for part in gone],
         summary={
             "tokens": memo.counter(body),
-            **dict.fromkeys(("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun"), 0),
+            **dict.fromkeys(("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun", "repeated"), 0),
             **(counts or {}),
             "anchors": anchors,
             "replaced_messages": len(plan.replaced),

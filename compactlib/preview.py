@@ -32,7 +32,7 @@ from .outcomes import Compacted, Dropped, Outcome
 from .store import MemoryStore, Store
 from .summaries.extractive import Extractive
 from .summaries.rendering import SummaryRequest
-from .summaries.schema import SCHEMAS
+from .summaries.schema import schema_for
 from .tasks import Pin, Reminder, Rung, When
 from .tokens.usage import Anchor
 
@@ -147,5 +147,5 @@ def _after(outcome: Outcome, policy: Policy) -> tuple[int, int]:
     summary: Any = outcome.report["summary"]
     sizes: Any = outcome.report["sizes"]
     rest = outcome.after_tokens - summary["tokens"]
-    least = policy.counter(bare_headings(SCHEMAS[policy.schema]))
+    least = policy.counter(bare_headings(schema_for(policy.schema, policy.headings)))
     return rest + min(least, summary["tokens"]), rest + max(sizes["summary"], summary["tokens"])

@@ -38,7 +38,7 @@ from .protocol.validator import check
 from .summaries.head import user_message
 from .summaries.prompts import PARAGRAPHS, PROMPT_VERSION, instructions
 from .summaries.rendering import SummaryRequest
-from .summaries.schema import Schema
+from .summaries.schema import Schema, other_headings
 from .summaries.transcript import label
 
 __all__ = ["suffixed"]
@@ -98,6 +98,7 @@ def suffixed(
         prompt_version=PROMPT_VERSION,
         messages=plan.replaced,
         schema=schema.name,
+        headings=other_headings(schema),
         first=0,
         form="suffix",
         body=render(made),

@@ -17,7 +17,7 @@ FULL = SCHEMAS["full"]
 
 DIGESTS = {
     "1": "18efb1e502e5b3980efa1d6486547828f1861ea56e04925e80b161158f21b5ea",
-    "2": "708faf5bbad03679671b1fc8e97f7a6a1e643bf35d081158a8706ba47526ba68",
+    "2": "a268bc79287756de01d80839fe4538337989ad17fb9417e2a2dd238d2c9786f0",
 }
 """The digest of everything that a prompt version stands for.  Versions are only ever added."""
 

@@ -35,7 +35,7 @@ from ..store import Store, fetch
 from ..summaries.acceptance import Summary
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
-from ..summaries.schema import SCHEMAS
+from ..summaries.schema import schema_for
 from ..tokens import Memo
 from .evidence import evidence
 from .record import Exchange, Limits, Origin, Record
@@ -76,7 +76,7 @@ def observe(
         repeat: whether to run it twice (law L16).
     """
     answer = summarise or Extractive(counter=policy.counter)
-    schema = SCHEMAS[policy.schema]
+    schema = schema_for(policy.schema, policy.headings)
     before = _wire(conversation)
     log: list[Exchange] = []
     options: dict[str, Any] = {"when": when, "pins": pins, "reminders": reminders, **more}

@@ -162,6 +162,7 @@ class Accepted:
         unverified, contradicted, unseen, unrun: flags set for claims that
             nothing bears out, for false absences, for absences nobody could
             see, and for methods that were never used (law L22).
+        repeated: items of *blocked* that stood in another section too, and were taken out there.
     """
 
     body: str
@@ -175,6 +176,7 @@ class Accepted:
     contradicted: int = 0
     unseen: int = 0
     unrun: int = 0
+    repeated: int = 0
 
 
 def failed(error: Exception) -> Rejected:
@@ -248,6 +250,7 @@ def judge(
         sections, before, first, ceiling_tokens, counter, harmless=lambda piece: harmless(piece, issued)[0]
     )
     sections, reopened = _with_done_kept(sections, before, request)
+    sections, repeated = _with_blockers_once(sections)
     evidence = evidence_of(request.messages, stands, previous, first=request.first, hidden_chars=hidden_in(request.text))
     flagged = ground(render_sections(sections), evidence)
     tokens = counter(flagged.text)
@@ -265,6 +268,7 @@ def judge(
         flagged.contradicted,
         flagged.unseen,
         flagged.unrun,
+        repeated,
     )
 
 
@@ -418,6 +422,21 @@ def harmless(text: str, issued: Collection[str]) -> tuple[str, int]:
         return "[\\"
 
     return _mark().sub(escape, shown), count
+
+
+def _with_blockers_once(sections: Sections) -> tuple[Sections, int]:
+    """A blocker stands under *blocked* and nowhere else, so that nobody solves it there and finds it here."""
+    blocked = {core(item) for item in sections.items("blocked")} - {""}
+    repeated = 0
+    for section in sections.schema.sections if blocked else ():
+        if section.key in ("goal", "orders", "done", "blocked") or section.is_ours:
+            continue
+        items = sections.items(section.key)
+        kept = [item for item in items if core(item) not in blocked]
+        if len(kept) < len(items):
+            repeated += len(items) - len(kept)
+            sections = sections.with_items(section.key, kept)
+    return sections, repeated
 
 
 # --- L20: done stays done --------------------------------------------------------------------------------------------

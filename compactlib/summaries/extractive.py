@@ -58,7 +58,7 @@ from .cues import (
 from .head import DIGEST_NOTE
 from .provenance import FIRST_PROMPT, LATEST_PROMPT, carried_quotation, quotation, visible
 from .rendering import SummaryRequest
-from .schema import DIGEST, EMPTY, Schema, Sections, item_text, parse_sections, says_nothing, schema_named
+from .schema import DIGEST, EMPTY, Schema, Sections, item_text, parse_sections, says_nothing
 from .transcript import calls_by_result, with_origins
 
 __all__ = ["Extractive", "extractive"]
@@ -138,7 +138,7 @@ class Extractive:
 
     def __call__(self, request: SummaryRequest) -> str:
         """The summary, in the schema of the request, within its ``max_tokens`` if the headings fit at all."""
-        schema = schema_named(request.schema)
+        schema = request.sections
         before = parse_sections(visible(request.previous), schema)
         evidence = _gather(request.messages, goes_on=bool(request.previous))
         _carry_on(evidence, before)

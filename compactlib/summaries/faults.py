@@ -25,7 +25,7 @@ from .acceptance import Code, Summary
 from .cues import identifies
 from .extractive import extractive
 from .rendering import SummaryRequest
-from .schema import Schema, item_text, parse_sections, render_sections, schema_named
+from .schema import Schema, item_text, parse_sections, render_sections
 
 __all__ = ["CODES", "FAULTS", "FORGED_HEADER", "FORGED_MARKER", "FORGED_ORDER", "INVENTED_PATH"]
 
@@ -45,7 +45,7 @@ INVENTED_PATH: Final = "src/never/mentioned_anywhere.py"
 
 
 def _schema(request: SummaryRequest) -> Schema:
-    return schema_named(request.schema)
+    return request.sections
 
 
 def _with_item(request: SummaryRequest, key: str, item: str) -> str:

@@ -45,7 +45,7 @@ from ..model import Message
 from ..text import quote_lines
 from ..tokens import Counter
 from .prompts import PARAGRAPHS, PROMPT_VERSION, instructions
-from .schema import Schema, schema_named
+from .schema import Schema, other_headings, schema_for
 from .transcript import KINDS, Kind, Piece, calls_by_result, label, pieces_of, shortened, show
 
 __all__ = ["FLOOR_CHARS", "SummaryRequest", "again", "continued", "render_request"]
@@ -88,6 +88,7 @@ class SummaryRequest:
         prompt_version: the version of the prompt (`prompts.PROMPT_VERSION`).
         messages: the messages shown in this part, each with its origin stated.
         schema: the name of the schema asked for.
+        headings: of sections that are not called as usual, by their keys.
         first: the index of the first of `messages` in its conversation.
         form: ``serialised``, or ``suffix``: then `body` is to be sent as it is, and nothing else.
         body: of a suffix request the agent's own request with the question behind it, in its dialect.
@@ -104,9 +105,15 @@ class SummaryRequest:
     prompt_version: str
     messages: tuple[Message, ...]
     schema: str = "full"
+    headings: tuple[tuple[str, str], ...] = ()
     first: int = 0
     form: Literal["serialised", "suffix"] = "serialised"
     body: Any = None
+
+    @property
+    def sections(self) -> Schema:
+        """The sections asked for."""
+        return schema_for(self.schema, dict(self.headings))
 
 
 def render_request(
@@ -191,6 +198,7 @@ def render_request(
             prompt_version=PROMPT_VERSION,
             messages=tuple(messages[start : start + len(shown)]),
             schema=schema.name,
+            headings=other_headings(schema),
             first=first + start,
         )
 
@@ -227,7 +235,7 @@ def continued(request: SummaryRequest, running: str, *, budget_tokens: int, coun
         The request to send; its transcript is shortened further if *running*
         is longer than was foreseen.  ``None`` if there is no room at all.
     """
-    schema = schema_named(request.schema)
+    schema = request.sections
     frame = _frame(request.context, running)
     # L25: quoted lines cannot begin with our words, so this is where it starts.
     transcript = request.text[("\n" + request.text).index("\n" + _TRANSCRIPT) :]

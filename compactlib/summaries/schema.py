@@ -31,10 +31,12 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from attrs import evolve, frozen
+
+from ..errors import PolicyError
 
 __all__ = [
     "CHANGED_FILES",
@@ -46,14 +48,16 @@ __all__ = [
     "Section",
     "Sections",
     "item_text",
+    "other_headings",
     "parse_sections",
     "render_sections",
     "says_nothing",
+    "schema_for",
     "schema_named",
     "split_items",
 ]
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Changes when a section is added, dropped, renamed or moved; it stands in every record."""
 
 EMPTY: Final = "(none)"
@@ -224,7 +228,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         ),
         Schema("structured", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _FACTS, _NEXT, _CRITICAL, _VERBATIM)),
         Schema(
-            "anchored", (_GOAL, _ORDERS, _DONE, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _BLOCKED, _NEXT, _CRITICAL, _VERBATIM)
+            "anchored", (_GOAL, _ORDERS, _DONE, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _NEXT, _CRITICAL, _VERBATIM)
         ),
         Schema("brief", (_GOAL, _ORDERS, _DONE, _NEXT, _CRITICAL, _VERBATIM)),
     )
@@ -246,6 +250,39 @@ DIGEST: Final = Schema("digest", (_DONE, _DECISIONS, _FACTS, _QUESTIONS, _CRITIC
 def schema_named(name: str) -> Schema:
     """The schema of a request, by its name; ``full`` where nobody has said which."""
     return DIGEST if name == DIGEST.name else SCHEMAS.get(name, SCHEMAS["full"])
+
+
+def schema_for(name: str, headings: Mapping[str, str]) -> Schema:
+    """
+    A schema of `SCHEMAS` with other *headings*, by the keys of their sections.
+
+    What a heading was called before is still read, so a summary made before the change is brought up to date.
+
+    Raises:
+        PolicyError: the schema has no such section, or two sections would be called the same.
+
+    >>> schema_for("brief", {"goal": "Цель"}).sections[0].heading
+    'Цель'
+    """
+    schema = schema_named(name)
+    unknown = [key for key in headings if schema.find(key) is None]
+    if unknown:
+        raise PolicyError("headings", f"the schema {name!r} has no section {unknown[0]!r}")
+    sections = tuple(
+        evolve(part, heading=headings[part.key], aliases=(part.heading.casefold(), *part.aliases)) if part.key in headings else part
+        for part in schema.sections
+    )
+    titles = [title.casefold() for part in sections for title in {part.heading.casefold(), *part.aliases}]
+    taken = next((title for title in titles if titles.count(title) > 1), None)
+    if taken is not None:
+        raise PolicyError("headings", f"two sections would be called {taken!r}")
+    return evolve(schema, sections=sections)
+
+
+def other_headings(schema: Schema) -> tuple[tuple[str, str], ...]:
+    """The headings, by the keys of their sections, that are not those of the schema of this name."""
+    usual = {part.key: part.heading for part in schema_named(schema.name).sections}
+    return tuple((part.key, part.heading) for part in schema.sections if part.heading != usual.get(part.key, part.heading))
 
 
 def _titles(schema: Schema) -> dict[str, int]:
