@@ -128,8 +128,13 @@ def with_appendix(
         body = render_sections(sections.with_items("verbatim", items)) if items else plain
         if counter(write_summary(body, plan.layout)) + MESSAGE_TOKENS <= plan.sizes.summary:
             break
-    left = len(made.left) + sum(WAY_BACK not in item for item in gone)
-    counts = {"found": len(found), "in_output": len(found) - len(absent), "written": made.written, "left": left}
+    counts = {
+        "found": len(found),
+        "in_output": len(found) - len(absent),
+        "written": made.written,
+        "left": len(made.left),
+        "earlier_left": sum(WAY_BACK not in item for item in gone),  # of the section in the summary before
+    }
     return body, counts
 
 

@@ -248,7 +248,7 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
             irreducible_tokens=outcome.irreducible_tokens or None,
             fits=outcome.fits,
             dangling=outcome.report.get("dangling"),
-            facts_left=((outcome.report.get("summary") or {}).get("anchors") or {}).get("left"),
+            facts_left=_facts_left(outcome),
             pinned_tokens=(outcome.report.get("head") or {}).get("pins"),
         )
     return record
@@ -275,6 +275,12 @@ def _stored(store: Store | None, outcome: Compacted, after: Json) -> dict[str, s
             found[ref] = fetch(store, ref).decode("utf-8", "surrogatepass")
             refs += _REF.findall(found[ref])
     return found
+
+
+def _facts_left(outcome: Compacted) -> int | None:
+    """How many facts it says it left out, of this compaction and of those before."""
+    anchors: Any = (outcome.report.get("summary") or {}).get("anchors")
+    return None if anchors is None else anchors["left"] + anchors["earlier_left"]
 
 
 def _same_tail(before: Conversation, after: Conversation, cut: int) -> bool:

@@ -55,7 +55,8 @@ FLOOR_CHARS: Final = 2_000
 
 _REASONING_CHARS: Final = 600
 _LEAST_CHARS: Final = 40  # below this a text is left out rather than shortened
-_SLACK_TOKENS: Final = 64  # for `again`, and for counters that are not quite additive
+_SLACK_TOKENS: Final = 64  # for `again` at least, and for counters that are not quite additive
+_WHY_CHARS: Final = 120  # of the reason in `again`
 _MOST_TRIES: Final = 4
 _LEAST_ROOM_TOKENS: Final = 64  # less than this of a transcript is not worth a model call
 
@@ -204,7 +205,7 @@ def render_request(
 
     # Later parts show the reply to the part before, which may be as long as
     # the ceiling, instead of the previous summary.
-    fixed = counter(_transcript([], first, 99, 99, schema)) + max_tokens + _SLACK_TOKENS
+    fixed = counter(_transcript([], first, 99, 99, schema)) + max_tokens + _spare(counter)
     alone = budget_tokens - fixed - counter(before) - counter(told(1, 1))
     running = max(counter(before), counter(_frame(shown_context, "")) + max_tokens * 3 // 2)
     each = budget_tokens - fixed - running - counter(told(2, 99))
@@ -239,14 +240,19 @@ def continued(request: SummaryRequest, running: str, *, budget_tokens: int, coun
     frame = _frame(request.context, running)
     # L25: quoted lines cannot begin with our words, so this is where it starts.
     transcript = request.text[("\n" + request.text).index("\n" + _TRANSCRIPT) :]
-    room = budget_tokens - request.max_tokens - counter(request.instructions) - counter(frame)
+    room = budget_tokens - request.max_tokens - counter(request.instructions) - counter(frame) - _spare(counter)
     if counter(transcript) > room:
-        room -= counter(_transcript([], request.first, request.part, request.parts, schema)) + _SLACK_TOKENS
+        room -= counter(_transcript([], request.first, request.part, request.parts, schema))
         shown = _squeezed_all(_all_pieces(request.messages, request.first), room, counter)
         if shown is None:
             return None
         transcript = _transcript(shown, request.first, request.part, request.parts, schema)
     return evolve(request, text=frame + transcript, previous=running)
+
+
+def _spare(counter: Counter) -> int:
+    """What a request leaves free, so that it still fits when it is made `again`."""
+    return max(_SLACK_TOKENS, counter("\n\n" + PARAGRAPHS["again"].format(why="x" * (_WHY_CHARS + len("...")))))
 
 
 def again(request: SummaryRequest, why: str) -> SummaryRequest:
@@ -258,7 +264,7 @@ def again(request: SummaryRequest, why: str) -> SummaryRequest:
     Args:
         why: a short reason, as in `acceptance.Rejected`.
     """
-    reason = PARAGRAPHS["again"].format(why=label(why, limit_chars=120))
+    reason = PARAGRAPHS["again"].format(why=label(why, limit_chars=_WHY_CHARS))
     return evolve(request, instructions=f"{request.instructions}\n\n{reason}", attempt=request.attempt + 1)
 
 
