@@ -7,7 +7,8 @@ What this is
 
 Rules it obeys
     * Law L14.  The identical request is never sent twice: one that was refused
-      as too long is divided anew, one whose reply was too long says so.
+      as too long is divided anew, one whose reply was too long says so.  Two
+      requests more than there are parts may be made, and one to ask again.
     * Law L15.  Request and reply fit the summariser's own window; over the
       parts each message is shown exactly once.
     * Law L20.  The previous summary enters once; each part continues the
@@ -20,6 +21,7 @@ What is not here
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -43,8 +45,8 @@ from .turns import Kind
 __all__ = ["Question", "Reply", "ask", "bare_headings", "ceiling_of", "judge_reply", "question_of"]
 
 _LEAST_CONTEXT_CHARS: Final = 240  # a shorter excerpt is hardly more than its marker
-_SHRINKS: Final = (3, 2, 1)  # quarters of a request that a model refused as too long
-_NO_OTHER_FORM: Final = frozenset({Code.EXCEPTION, Code.TIMEOUT, Code.OVERLOADED})  # another request would fail likewise
+_SHARES: Final = (2, 4)  # a half, then a quarter, of what was shown when a model refused it as too long
+_NO_OTHER_FORM: Final = frozenset({Code.TIMEOUT, Code.OVERLOADED, Code.TOO_LONG})  # another request would fail likewise
 _LEAST_SAID_TOKENS: Final = 32  # what a summary has to be able to say besides its headings
 
 Reply: TypeAlias = "str | Summary | SummaryFailed"
@@ -123,6 +125,36 @@ def ceiling_of(account: Account, plan: Plan) -> int:
     return plan.sizes.summary - account.memo.counter(write_summary("", plan.layout))
 
 
+class _Spare:
+    """
+    What may be asked besides one request a part (law L14).
+
+    Attributes:
+        shares: of what was shown when a model first refused a request as too long: what is shown next.  Each is one request;
+            one in the other form takes the place of one.
+        shown_tokens: how much that was.
+        again: whether a reply that was too long may still be asked for again.
+    """
+
+    def __init__(self) -> None:
+        self.shares = list(_SHARES)
+        self.shown_tokens = 0
+        self.again = True
+
+    def window(self, shown_tokens: int, other_tokens: int, limit_tokens: int | None) -> int:
+        """
+        The window after a request was refused: the size that the model named, if that is less, or else the next rung.
+
+        Args:
+            shown_tokens: how much was shown.
+            other_tokens: instructions and the reply that was asked for, which are as long in every request.
+            limit_tokens: what the model named.
+        """
+        self.shown_tokens = self.shown_tokens or shown_tokens
+        rung = min(self.shown_tokens // self.shares.pop(0), shown_tokens // 2) + other_tokens
+        return limit_tokens if limit_tokens is not None and 0 < limit_tokens < shown_tokens + other_tokens else rung
+
+
 def ask(account: Account, question: Question) -> Generator[AskSummary, Any, Accepted | Rejected]:
     """
     Ask for a summary, in the form that the policy names, and in the other where that form does not do.
@@ -130,85 +162,89 @@ def ask(account: Account, question: Question) -> Generator[AskSummary, Any, Acce
     Raises:
         CannotPlanError: no request fits the summariser's window.
     """
+    spare, window = _Spare(), min(question.window_tokens, account.learned_tokens or question.window_tokens)
     if question.plan is not None and account.policy.summary_form == "suffix":
-        verdict = yield from _ask_at_the_end(account, question, question.plan)
+        verdict = yield from _ask_at_the_end(account, question, question.plan, window, spare)
         if verdict is not None:
-            return verdict
-    return (yield from _ask_in_parts(account, question))
+            if isinstance(verdict, Accepted) or verdict.code in _NO_OTHER_FORM:
+                return verdict
+            account.why_form = f"{verdict.code.value}: {verdict.why}"
+            if verdict.code is Code.PROMPT_TOO_LONG:
+                asked = account.memo.counter(account.requests[-1].text) + question.max_tokens
+                window = min(window, spare.window(account.before_tokens, asked, verdict.limit_tokens))
+            else:
+                del spare.shares[0]
+    return (yield from _ask_in_parts(account, question, window, spare))
 
 
-def _ask_at_the_end(account: Account, question: Question, plan: Plan) -> Generator[AskSummary, Any, Accepted | Rejected | None]:
-    """The suffix form: one request, and once more where its reply was too long; ``None`` where it does not do."""
+def _ask_at_the_end(
+    account: Account, question: Question, plan: Plan, window: int, spare: _Spare
+) -> Generator[AskSummary, Any, Accepted | Rejected | None]:
+    """The suffix form: one request, and once more where its reply was too long; ``None`` where it cannot be used."""
     why = ""
     while True:
-        request = suffixed(
-            account, plan, question.schema, max_tokens=question.max_tokens, window_tokens=question.window_tokens, why=why
-        )
+        request = suffixed(account, plan, question.schema, max_tokens=question.max_tokens, window_tokens=window, why=why)
         if isinstance(request, str):
             account.why_form = request
             return None
         reply: Reply = yield AskSummary(request)
         verdict = judge_reply(account, question, request, reply, question.previous)
         account.note_asked(request, reply, verdict)
-        if isinstance(verdict, Accepted) or verdict.code in _NO_OTHER_FORM:
+        if isinstance(verdict, Accepted) or verdict.code is not Code.TOO_LONG or not spare.again:
             return verdict
-        if verdict.code is not Code.TOO_LONG or why:
-            account.why_form = f"{verdict.code.value}: {verdict.why}"
-            return None
-        why = verdict.why
+        spare.again, why = False, verdict.why
 
 
-def _ask_in_parts(account: Account, question: Question) -> Generator[AskSummary, Any, Accepted | Rejected]:
+def _ask_in_parts(
+    account: Account, question: Question, window: int, spare: _Spare
+) -> Generator[AskSummary, Any, Accepted | Rejected]:
     """
     The serialised form.
 
-    What is refused as too long is divided anew, for a window by a ladder that
-    is fixed, or that the model named; what was accepted is not shown again.
+    What was accepted is not shown again; where the model refuses a part as too
+    long, all that is left is divided anew for a smaller window.
     """
-    counter, window = account.memo.counter, question.window_tokens
-    running, at, begun = question.previous, 0, len(account.requests)
-    shrinks = iter(_SHRINKS)
-    while True:
-        verdict: Accepted | Rejected | None = None
-        for planned in _rendered(account, question, window, running, at):
-            request = planned if planned.part == 1 else continued(planned, running, budget_tokens=window, counter=counter)
-            if request is None:
-                why = f"the running summary leaves no room in the summariser's window of {window}"
-                raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, question.irreducible)
-            verdict = yield from _ask_once(account, question, request, running, begun)
-            if isinstance(verdict, Rejected):
-                break
-            running, at = verdict.body, at + len(request.messages)
-        if verdict is None:
-            why = f"not even a shortened transcript fits the summariser's window of {window}"
+    counter, running, at, parts = account.memo.counter, question.previous, 0, 0
+    left = deque(_rendered(account, question, window, running, at, parts))
+    verdict: Accepted | Rejected | None = None
+    while left:
+        request: SummaryRequest | None = left.popleft()
+        if isinstance(verdict, Accepted) and request is not None:
+            request = continued(request, running, budget_tokens=window, counter=counter)
+        if request is None:
+            why = f"the running summary leaves no room in the summariser's window of {window}"
             raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, question.irreducible)
-        if isinstance(verdict, Accepted) or verdict.code is not Code.PROMPT_TOO_LONG:
+        verdict = yield from _ask_once(account, question, request, running, spare)
+        if isinstance(verdict, Accepted):
+            running, at, parts = verdict.body, at + len(request.messages), parts + 1
+            account.learned_tokens = window if window < question.window_tokens else None
+        elif verdict.code is Code.PROMPT_TOO_LONG and spare.shares:
+            shown, asked = counter(account.requests[-1].text), counter(account.requests[-1].instructions) + question.max_tokens
+            window = spare.window(shown, asked, verdict.limit_tokens)
+            left = deque(_rendered(account, question, window, running, at, parts))
+        else:
             return verdict
-        refused = account.requests[-1]
-        size = counter(refused.instructions) + counter(refused.text) + refused.max_tokens
-        quarters = next(shrinks, 0)
-        smaller = size * quarters // 4 if verdict.limit_tokens is None else min(verdict.limit_tokens, size - 1)
-        if not quarters or not _rendered(account, question, smaller, running, at):
-            return verdict
-        account.learned_tokens = window = smaller
+    if verdict is None:
+        why = f"not even a shortened transcript fits the summariser's window of {window}"
+        raise CannotPlanError(f"summary-failed:{Code.NO_ROOM.value}", why, question.irreducible)
+    return verdict
 
 
 def _ask_once(
-    account: Account, question: Question, request: SummaryRequest, running: str, begun: int
+    account: Account, question: Question, request: SummaryRequest, running: str, spare: _Spare
 ) -> Generator[AskSummary, Any, Accepted | Rejected]:
-    """One request, and once for each question (whose requests began at *begun*) a second one where the reply was too long."""
+    """One request, and a second one where the reply was too long, once for each question."""
     while True:
         reply: Reply = yield AskSummary(request)
         verdict = judge_reply(account, question, request, reply, running)
-        repeated = any(one.attempt > 1 for one in account.requests[begun:])
         account.note_asked(request, reply, verdict)
-        if isinstance(verdict, Accepted) or verdict.code is not Code.TOO_LONG or repeated or request.attempt > 1:
+        if isinstance(verdict, Accepted) or verdict.code is not Code.TOO_LONG or not spare.again:
             return verdict
-        request = again(request, verdict.why)
+        spare.again, request = False, again(request, verdict.why)
 
 
-def _rendered(account: Account, question: Question, window: int, running: str, at: int) -> tuple[SummaryRequest, ...]:
-    """The requests for what has not been shown and accepted yet."""
+def _rendered(account: Account, question: Question, window: int, running: str, at: int, parts: int) -> tuple[SummaryRequest, ...]:
+    """The requests for what has not been shown and accepted yet, behind *parts* that were."""
     return render_request(
         question.messages[at:],
         schema=question.schema,
@@ -221,6 +257,7 @@ def _rendered(account: Account, question: Question, window: int, running: str, a
         language=account.policy.language,
         step_cut=question.step_cut,
         first=at,
+        parts_before=parts,
     )
 
 
@@ -248,7 +285,8 @@ def judge_reply(account: Account, question: Question, request: SummaryRequest, r
         running: the body that was to be brought up to date.
     """
     if isinstance(reply, SummaryFailed):
-        return Rejected(Code(reply.code), reply.why, reply.limit_tokens)
+        limit = reply.limit_tokens
+        return Rejected(Code(reply.code), reply.why, limit if type(limit) is int else None)
     return judge(
         reply,
         request=request,

@@ -106,6 +106,11 @@ def _optional_rungs(policy: Policy, attribute: Any, value: Any) -> None:
         raise PolicyError(attribute.name, f"some of {', '.join(RUNGS)}, not {shown(value)}")
 
 
+def _copied(value: Any) -> Any:
+    """A mapping of our own (law L19); what is none is left to the validator."""
+    return dict(value) if isinstance(value, Mapping) else value
+
+
 def _headings(policy: Policy, attribute: Any, value: Any) -> None:
     del policy
     if not isinstance(value, Mapping):
@@ -218,7 +223,7 @@ class Policy:
     schema: Literal["full", "structured", "anchored", "brief"] = field(
         default="full", validator=_one_of("full", "structured", "anchored", "brief")
     )
-    headings: Mapping[str, str] = field(factory=dict, validator=_headings)
+    headings: Mapping[str, str] = field(factory=dict, converter=_copied, validator=_headings, hash=False)
     language: str | None = field(default=None, validator=_optional_text)
     summary_form: Literal["serialised", "suffix"] = field(default="serialised", validator=_one_of("serialised", "suffix"))
     summariser_window_tokens: int | None = field(default=None, validator=_positive)

@@ -276,4 +276,5 @@ def _joined(first: Compacted, then: Compacted) -> Compacted:
 def _with_failure(made: Compacted, then: Outcome) -> Compacted:
     """What the rungs before came to, and why the next did not."""
     why = {"outcome": then.report["outcome"], "reason": then.reason}
-    return evolve(made, report={**made.report, "asked": then.report["asked"], "then": why})
+    of_asking = {name: then.report[name] for name in ("asked", "why_form", "learned")}
+    return evolve(made, report={**made.report, **of_asking, "then": why})

@@ -103,9 +103,11 @@ def profile_of(conversation: Conversation, policy: Policy) -> Profile:
     How the provider of *conversation* wants to be spoken to.
 
     Raises:
-        PolicyError: the policy's profile is another dialect's.
+        PolicyError: the policy's profile is another dialect's, or no model is ever sent such a conversation.
     """
     profile = profile_named(policy.profile or conversation.dialect)
+    if not profile.is_sent:
+        raise PolicyError("conversation", f"{profile.dialect} is a record of what was done, no request: there is nothing to compact")
     if profile.dialect != conversation.dialect:
         raise PolicyError("profile", f"{profile.name!r} is for {profile.dialect}, not for {conversation.dialect}")
     return profile

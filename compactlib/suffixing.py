@@ -12,12 +12,18 @@ Rules it obeys
     * Law L1.  The validator says that the request is legal; where one message
       more would break a rule, the form is not used.
     * Law L15.  Request and reply fit the summariser's window.
+    * Law L20.  The previous record is in what is sent, or the form is not used.
     * Tools stay declared, because to take them away would miss the cache; the
-      text forbids calling them, and a reply that calls one is refused.
+      text forbids calling them, ``tool_choice`` does where the dialect has a
+      word for it that costs nothing, and a reply that calls one is refused.
 
 How it works
     The model sees the whole conversation, also what stays.  So the text says
-    where the record ends: before the message that it quotes.
+    where the record ends: before the message that it quotes and counts.
+
+    At Anthropic another ``tool_choice`` makes the cached messages worthless, and
+    Gemini's ``NONE`` is as if no tool were declared: there it is left as it is.
+    Where it forces a call it has to change, or the form is not used.
 
 What is not here
     The other form, a transcript of our own (`summaries.rendering`), and when
@@ -26,13 +32,14 @@ What is not here
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from attrs import evolve
 
 from .account import Account
 from .dialects import render
-from .model import Conversation, Message, Origin, Text
+from .model import Conversation, Json, Message, Opaque, Origin, Text
 from .planning import Plan
 from .protocol.validator import check
 from .summaries.head import user_message
@@ -44,6 +51,9 @@ from .summaries.transcript import label
 __all__ = ["suffixed"]
 
 _QUOTED_CHARS: Final = 200
+
+_NONE: Final = {"anthropic": {"type": "none"}, "mistral": "none", "openai-chat": "none", "openai-responses": "none"}
+"""How each dialect says that no tool may be called, where it can."""
 
 
 def suffixed(
@@ -63,6 +73,11 @@ def suffixed(
     conversation, memo = account.conversation, account.memo
     if plan.division.pending:
         return "calls at the end are not answered yet"
+    if account.task.previous is not None and not _holds(conversation.messages[: plan.choice.position], plan.previous):
+        return "the previous record does not stand in the conversation"
+    quiet = _without_calls(conversation)
+    if quiet is None:
+        return "the request forces a call, and its dialect has no word against it"
     told = instructions(
         schema,
         max_tokens=max_tokens,
@@ -75,14 +90,14 @@ def suffixed(
     if why:
         told = f"{told}\n\n{PARAGRAPHS['again'].format(why=label(why, limit_chars=120))}"
     asking = user_message((Text(told),), Origin.HARNESS, plan.profile)
-    made = evolve(conversation, messages=(*conversation.messages, asking))
+    made = evolve(quiet, messages=(*conversation.messages, asking))
     if memo.request(made) + max_tokens > window_tokens:
         return f"the whole request does not fit the window of {window_tokens}"
     known = {(violation.rule, violation.index) for violation in check(conversation, profile=plan.profile)}
     broken = [
         violation.rule
         for violation in check(made, profile=plan.profile)
-        if violation.level == "error" and (violation.rule, violation.index) not in known
+        if violation.level != "info" and (violation.rule, violation.index) not in known
     ]
     if broken:
         return f"a message behind the last one breaks {broken[0]}"
@@ -106,7 +121,50 @@ def suffixed(
 
 
 def _where(conversation: Conversation, plan: Plan) -> str:
-    """What names the first message that the record does not cover."""
-    first: Message = conversation.messages[plan.choice.prompt if plan.choice.prompt is not None else plan.choice.position]
-    words = first.text.strip() or "; ".join(call.name for call in first.calls)
-    return label(words, limit_chars=_QUOTED_CHARS)
+    """What names the first message that the record does not cover: its own words, and its number."""
+    first = conversation.messages[plan.choice.position]
+    words = first.text.strip()
+    what = "the message"
+    if words:
+        what = f'the message that begins with "{label(words, limit_chars=_QUOTED_CHARS)}"'
+    elif first.calls:
+        what = f'the message that calls "{label(first.calls[0].name)}" (id "{label(first.calls[0].id)}")'
+    return f"{what}, number {conversation.wire_index(plan.choice.position) + 1} of the {conversation.length} before this one"
+
+
+def _holds(messages: Iterable[Message], record: str) -> bool:
+    """Whether the *record* is among what these messages say."""
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, Text) and record in block.text:
+                return True
+            if isinstance(block, Opaque) and isinstance(block.value, dict) and block.value.get("content") == record:
+                return True
+    return False
+
+
+def _without_calls(conversation: Conversation) -> Conversation | None:
+    """The same request, calls ruled out where that costs nothing or where it forces one; ``None`` where they cannot be."""
+    none = _NONE.get(conversation.dialect)
+    forces = _forces_a_call(conversation)
+    if none is None or not conversation.tools or (conversation.dialect == "anthropic" and not forces):
+        return None if forces else conversation
+    fields = dict(conversation.envelope.fields or ()) | {"tool_choice": none}
+    return evolve(conversation, envelope=evolve(conversation.envelope, fields=tuple(fields.items())))
+
+
+def _forces_a_call(conversation: Conversation) -> bool:
+    """Whether the request makes the model call a tool."""
+    if conversation.dialect == "gemini":
+        config = conversation.setting("toolConfig") or conversation.setting("tool_config")
+        choice = _under(config, "functionCallingConfig") or _under(config, "function_calling_config")
+        return bool(_under(choice, "mode") == "ANY")
+    if conversation.dialect == "bedrock":
+        choice = _under(conversation.setting("toolConfig"), "toolChoice")
+        return _under(choice, "any") is not None or _under(choice, "tool") is not None
+    choice = conversation.setting("tool_choice")
+    return bool(choice in ("any", "required") or _under(choice, "type") in ("any", "function", "tool"))
+
+
+def _under(value: Json, key: str) -> Json:
+    return value.get(key) if isinstance(value, dict) else None

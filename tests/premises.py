@@ -48,7 +48,7 @@ SELDOM = (
     *(
         reason
         for reason in REASONS["refused"]
-        if reason not in ("summary-failed", "callback", "internal-invalid", "store-failed", *ELSEWHERE)
+        if reason not in ("summary-failed", "callback", "internal-invalid", "store-failed", "no-digest", "vetoed", *ELSEWHERE)
     ),
     "callback:counter",
     "callback:reminders",
@@ -58,7 +58,8 @@ SELDOM = (
 """
 Each of these in at least 1 %.
 
-``internal-invalid`` is no premise: it would be a bug that the validator caught.  ``store-failed`` needs a store.
+``internal-invalid`` is no premise: it would be a bug that the validator caught.  ``store-failed`` needs a store,
+``no-digest`` digests, and ``vetoed`` somebody who looks.
 """
 
 

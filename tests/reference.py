@@ -203,6 +203,7 @@ class Decision:
         pins, quotes, reminders: texts in the head.
         pictures: how many of the last words' pictures are kept beside the quotations.
         replaced: what the summary stands for, by index.
+        unkept: prompts that the summary before quoted and that have no room any more: they are shown, and replaced too.
         irreducible_tokens: the smallest result there could be.
     """
 
@@ -219,6 +220,7 @@ class Decision:
     pictures: int = 0
     reminders: tuple[str, ...] = ()
     replaced: tuple[int, ...] = ()
+    unkept: tuple[str, ...] = ()
     irreducible_tokens: int = 0
 
 
@@ -377,14 +379,16 @@ def decide(model: Model) -> Decision:
     stays |= {*model.of_kind("pins"), *model.of_kind("reminder")}
     replaced = [at for at in range(cut) if at not in stays]
 
+    quotes, pictures = _quotes(model, known, cut, prompt, needed, owed)
+    unkept = [text for at in summaries for text in model.items[at].held if text not in quotes]
+
     reason = ""
     if known.tail <= 0 or irreducible >= before - gain:
         reason = "irreducible"
-    elif not replaced:
+    elif not replaced and not unkept:
         reason = "nothing-new" if summaries else "irreducible"
     elif model.around_tokens + head + SUMMARY_TOKENS + tail_tokens >= before - gain:
         reason = "irreducible"
-    quotes, pictures = _quotes(model, known, cut, prompt, needed, owed)
     return Decision(
         reason=reason,
         sizes=known,
@@ -399,6 +403,7 @@ def decide(model: Model) -> Decision:
         pictures=pictures,
         reminders=tuple(reminders),
         replaced=tuple(replaced),
+        unkept=tuple(unkept),
         irreducible_tokens=irreducible,
     )
 

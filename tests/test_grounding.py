@@ -197,3 +197,19 @@ def test_the_quotation_of_the_first_prompt_is_ours_and_whole() -> None:
 
     assert flagged(text) == text + f" {UNVERIFIED}"
     assert flagged(f"{text}\n## Done\nFirst prompt:\n> see made/up.py").endswith(UNVERIFIED)
+
+
+def test_what_a_person_is_said_to_have_said_is_a_quotation_however_short() -> None:
+    """One word behind a verb of saying; elsewhere a word in quotation marks is a name."""
+    assert flagged('- User said: "yep"') == '- User said: "yep" [unverified]'
+    assert flagged("- пользователь ответил «да»") == "- пользователь ответил «да» [unverified]"
+    assert flagged('- the user asked: "main branch"') == '- the user asked: "main branch"'
+    assert flagged('- the user table "orders" is empty') == '- the user table "orders" is empty'
+
+
+def test_a_persons_words_that_the_summary_before_quoted_bear_themselves_out() -> None:
+    """Unless they were flagged there."""
+    claim = '- User asked: "keep every CSV file here"'
+
+    assert flagged(claim, previous=f"## Critical context\n{claim}") == claim
+    assert flagged(claim, previous=f"## Critical context\n{claim} {UNVERIFIED}").endswith(UNVERIFIED)

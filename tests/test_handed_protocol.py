@@ -10,10 +10,13 @@ from compactlib.dialects import messages_key, parse
 from compactlib.protocol.validator import Violation, check
 
 DIALECTS = ("anthropic", "bedrock", "gemini", "mistral", "openai-chat", "openai-responses")
+OTHERS = ("atif", "mcp-sampling")
+"""Wire shapes that no provider is sent."""
 IMITATORS = {
     "deepseek": "deepseek",
     "groq": "groq",
     "kimi": "kimi",
+    "langgraph": "langgraph",
     "ollama": "ollama",
     "template": "strict-template",
     "xai": "xai",
@@ -99,8 +102,10 @@ def errors(found: tuple[Violation, ...]) -> list[Violation]:
 
 
 def labelled(shared: Path) -> list[dict[str, Any]]:
-    """The labelled cases."""
-    return [case for case in lines(shared / "cases" / "protocol.jsonl") if case["dialect"] in (*DIALECTS, *IMITATORS)]
+    """The labelled cases, all of them."""
+    cases = lines(shared / "cases" / "protocol.jsonl")
+    assert {case["dialect"] for case in cases} == {*DIALECTS, *OTHERS, *IMITATORS}
+    return cases
 
 
 def verdict(case: dict[str, Any]) -> tuple[bool, bool, tuple[Violation, ...]]:

@@ -17,10 +17,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from attrs import evolve
 
 import compactlib as cl
 from compactlib.conformance.checks import judge
+from compactlib.conformance.record import Record
 from compactlib.conformance.running import observe
 from compactlib.dialects import render
 from compactlib.model import Conversation, Origin, Text
@@ -29,14 +31,13 @@ from compactlib.summaries.extractive import Extractive
 from compactlib.summaries.head import Layout, user_message, write_summary
 from compactlib.summaries.rendering import SummaryRequest
 
-LATER = {
-    177: "nothing to summarise: it is refused before anybody is asked",
-    178: "judges a result that no compactor is named for",
-    231: "law L22, claims that nothing bears out",
-    232: "law L22",
-    235: "redaction",
+OTHERWISE = {
+    178: "a result is given, and no compactor: `test_a_result_without_the_prompt_is_blamed`",
+    231: "a summary is given: `test_quotations_that_nobody_said_are_flagged`",
+    232: "likewise",
+    235: "redaction at the entrance, which is not here yet",
 }
-"""Cases of laws that have no code yet, and two in which nobody summarises."""
+"""Cases in which nobody compacts, and one that cannot be run."""
 LARGE_TOKENS = 1_500
 
 
@@ -128,18 +129,20 @@ def test_handed_cases(shared: Path) -> None:
     checked = []
     for line in (shared / "cases" / "reports.jsonl").read_text("utf-8").splitlines():
         case = json.loads(line)
-        if (case["layer"], case["tier"]) != ("summarise", "direct") or case["n"] in LATER:
+        if (case["layer"], case["tier"]) != ("summarise", "direct") or case["n"] in OTHERWISE:
             continue
         checked.append(case["n"])
         run_case(case)
 
-    assert checked == [66, 69, 72, 73, 80, 81, 82, 93, 181, 217, 220, 223, 246, 247]
+    assert checked == [66, 69, 72, 73, 80, 81, 82, 93, 177, 181, 217, 220, 223, 246, 247]
 
 
 def run_case(case: dict[str, Any]) -> None:
     given, expected = dict(case["input"]), case["expected"]
     dialect = case["dialect"] if case["dialect"] in PROFILES else "anthropic"
     given["messages"] = given.get("messages", given.get("contents"))
+    if case["n"] == 177:  # one exchange is nothing to summarise, and nobody would be asked
+        given["messages"] = [*given["messages"] * 2, given["messages"][0]]
     large = texts_of(given["messages"])
 
     def counter(text: str) -> int:
@@ -169,3 +172,44 @@ def run_case(case: dict[str, Any]) -> None:
 
         awaited = asyncio.run(cl.acompact(conversation, policy, summarise=later, **options))
         assert (awaited.reason, awaited.conversation is conversation) == (outcome.reason, True)
+
+
+def handed(shared: Path, number: int) -> dict[str, Any]:
+    """One case."""
+    lines = (shared / "cases" / "reports.jsonl").read_text("utf-8").splitlines()
+    found: dict[str, Any] = next(case for case in map(json.loads, lines) if case["n"] == number)
+    return found
+
+
+def test_a_result_without_the_prompt_is_blamed(shared: Path) -> None:
+    """178: of what was there before, the checks miss what the case says is missing."""
+    case = handed(shared, 178)
+    given, expected = case["input"], case["expected"]
+    kinds: tuple[Any, ...] = ("harness", "prompt", "model")
+    record = Record(
+        dialect=case["dialect"], before=given["messages"], after=given["result_candidate"], outcome="compacted", kinds=kinds
+    )
+    blamed = [str(one) for one in judge(record, laws=["L8"]) if one.verdict == "broken"]
+
+    assert bool(blamed) is not expected["postcondition_ok"]
+    assert [given["messages"][1]["content"]] == expected["missing"]
+    assert "message 1" in blamed[0]
+
+
+@pytest.mark.parametrize("number", [231, 232])
+def test_quotations_that_nobody_said_are_flagged(shared: Path, number: int) -> None:
+    """231, 232: and one that the summary before had stays as it is."""
+    case = handed(shared, number)
+    given, expected = case["input"], case["expected"]
+    words = "".join(f"- {line}\n" for line in given["summary"].split("\n"))
+    reply = f"## Goal\n(none)\n## Orders, constraints and preferences\n(none)\n## Done\n{words}## Next step\n- go on"
+    filler = [{"role": "assistant", "content": "and so on " * 600}, {"role": "user", "content": "go on"}]
+    subject = cl.parse([*given["messages"], *filler], dialect="anthropic")
+    previous = f"## Goal\n(none)\n## Critical context\n- {given['previous_summary']}" if "previous_summary" in given else None
+    policy = cl.Policy(window_tokens=4_000, tail_tokens=40, schema="brief")
+    outcome = cl.compact(subject, policy, when="now", summarise=lambda _: reply, previous=previous)
+
+    assert isinstance(outcome, cl.Compacted), outcome
+    flagged = [line for line in outcome.summary.split("\n") if "[unverified]" in line]
+    assert [quote for quote in expected["unsupported_quotes"] if not any(quote in line for line in flagged)] == []
+    assert len(flagged) == len(expected["unsupported_quotes"])

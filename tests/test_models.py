@@ -103,7 +103,7 @@ def test_an_unknown_model_asks_for_its_window() -> None:
     ) as caught:
         Policy.for_model("my-own-model")
     assert caught.value.field == "window_tokens"
-    with pytest.raises(PolicyError, match="model: the name of a model, not None"):
+    with pytest.raises(PolicyError, match="name: the name of a model, not None"):
         Policy.for_model(None)  # type: ignore[arg-type]  # what a careless caller does
 
 

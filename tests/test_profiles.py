@@ -28,7 +28,7 @@ def test_every_profile_names_rules_that_exist(profile: Profile) -> None:
         assert RULES[rule].dialect == profile.dialect
         assert case is None or case in {name for name, _level, _why in RULES[rule].variants}
         cores = {RULES[rule].core, breach.core}
-        assert len(cores) == 1 or any(cores <= kin for kin in KIN)
+        assert len(cores) == 1 or any(cores <= kin for kin in KIN) or rule == "S-BAL-01"  # which says both in one sentence
 
 
 def test_each_dialect_has_a_profile_of_its_name() -> None:
@@ -38,9 +38,10 @@ def test_each_dialect_has_a_profile_of_its_name() -> None:
 
 
 def test_an_open_call_is_a_breach_everywhere() -> None:
-    """No provider lets a call go unanswered, or a result answer nothing."""
+    """No provider lets a call go unanswered, or a result answer nothing; a framework looks at calls, and a file at neither."""
+    less = {"langgraph": {Breach.OPEN}, "atif": set[Breach]()}
     for profile in PROFILES.values():
-        assert {Breach.OPEN, Breach.STRAY} <= set(profile.breaches)
+        assert less.get(profile.name, {Breach.OPEN, Breach.STRAY}) <= set(profile.breaches)
 
 
 def test_an_unknown_profile_is_named_with_the_known_ones() -> None:

@@ -18,6 +18,7 @@ FULL = SCHEMAS["full"]
 DIGESTS = {
     "1": "18efb1e502e5b3980efa1d6486547828f1861ea56e04925e80b161158f21b5ea",
     "2": "a268bc79287756de01d80839fe4538337989ad17fb9417e2a2dd238d2c9786f0",
+    "3": "319ad3a5eae0c319e8444a299f6e894d1e6a5ab280921c04defa8cde89a6401d",
 }
 """The digest of everything that a prompt version stands for.  Versions are only ever added."""
 

@@ -321,6 +321,7 @@ def differences(conversation: Conversation, model: Model, made: Plan, expected: 
     messages = conversation.messages
     quotes = [block.text for block in made.earlier if isinstance(block, Text)]
     assert expected.sizes is not None
+    known = {id(block) for message in messages for block in message.blocks} | {id(message.content) for message in messages}
     pairs = {
         "sizes": ({name: getattr(made.sizes, name) for name in SIZES}, {name: getattr(expected.sizes, name) for name in SIZES}),
         "cut": (
@@ -336,10 +337,22 @@ def differences(conversation: Conversation, model: Model, made: Plan, expected: 
         "reminders": ([message.text for message in made.reminders], list(expected.reminders)),
         "quotes": (earlier_prompts(quotes[0]) if quotes else [], list(expected.quotes)),
         "pictures": (sum(isinstance(block, Media) for block in made.earlier), expected.pictures),
-        "replaced": (list(map(_contents, made.replaced)), [_contents(messages[at]) for at in expected.replaced]),
+        "unkept": (
+            [block.text for message in _not_of(made.replaced, known) for block in message.blocks if isinstance(block, Text)],
+            list(expected.unkept),
+        ),
+        "replaced": (
+            [_contents(message) for message in made.replaced if message not in _not_of(made.replaced, known)],
+            [_contents(messages[at]) for at in expected.replaced],
+        ),
         "irreducible": (sum(part.tokens for part in made.irreducible), expected.irreducible_tokens),
     }
     return [f"{name}: {ours} is not {theirs}" for name, (ours, theirs) in pairs.items() if ours != theirs]
+
+
+def _not_of(made: Sequence[Message], known: set[int]) -> list[Message]:
+    """What is replaced and is no message of the conversation: prompts that a summary had quoted."""
+    return [one for one in made if id(one.content) not in known and not any(id(block) in known for block in one.blocks)]
 
 
 def _contents(message: Message) -> Any:

@@ -23,8 +23,10 @@ PROVIDERS = {
     "24-bedrock": "bedrock",
     "25-mistral": "mistral",
     "26-compatible": "openai-chat",
+    "28-mcp-sampling": "mcp-sampling",
+    "29-atif": "atif",
 }
-LETTERS = {"21-openai-chat": "O", "26-compatible": "DKLQVX"}
+LETTERS = {"21-openai-chat": "O", "26-compatible": "DKLQVXW"}
 """The letters of a chapter's rules, where two chapters share a dialect."""
 PROSE = sorted(path for path in FOLDER.glob("*.md") if path.name != "states.md")
 
@@ -253,7 +255,7 @@ class TestChapters:
                 rule.law,
                 rule.core,
                 rule.fix or "none",
-                str(rule.status),
+                str(rule.status or "none"),
                 rule.evidence,
                 tuple(rule.error.splitlines()),
                 tuple(f"{case} = {level}, {why}" for case, level, why in rule.variants),

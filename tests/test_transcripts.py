@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from compactlib.transcripts import FORMATS, Transcript, load, read, read_all
 from compactlib.transcripts.lines import read_content
 
 DATA = Path(__file__).parent / "data" / "transcripts"
+LINKS = re.compile(rb'"(?:uuid|parentUuid|id|parentId|firstKeptEntryId|headUuid|tailUuid)":"([^"]*)"')
 CHAPTER = Path(__file__).parents[1] / "spec" / "40-transcripts.md"
 
 
@@ -887,7 +891,6 @@ class TestBrokenFiles:
             ({"timestamp": "t", "type": "session_meta", "payload": {}}, "Codex"),
             ({"id": "x", "timestamp": "t", "instructions": None, "git": {}}, "Codex"),
             ({"sessionId": "s", "projectHash": "h", "messages": []}, "Gemini CLI"),
-            ({"schema_version": "ATIF-v1.4", "steps": []}, "ATIF"),
             ({"conversations": [{"from": "human", "value": "x"}]}, "ShareGPT"),
             ({"trajectory": [], "history": [], "info": {}}, "SWE-agent"),
         ],
@@ -901,6 +904,126 @@ class TestBrokenFiles:
         """A pretty-printed body is no log, and its error has line and column."""
         with pytest.raises(WireError, match="line 3, column 1"):
             load(b'{\n "messages": [\n}')
+
+
+# -- damage at every byte
+
+
+def spoken(transcript: Transcript) -> Counter[tuple[int, str]]:
+    """The blocks of a session, each with its line."""
+    made: Counter[tuple[int, str]] = Counter()
+    for message, lines in zip(transcript.messages, transcript.block_lines, strict=True):
+        content = message["content"]
+        for block, line in zip(content if isinstance(content, list) else [content], lines, strict=bool(content)):
+            made[line, json.dumps(block, sort_keys=True)] += 1
+    return made
+
+
+@pytest.mark.parametrize("name", ["claude_subagent.jsonl", "pi_v1.jsonl", "pi_v3.jsonl"])
+def test_a_session_cut_at_any_byte_is_what_its_whole_lines_say(name: str) -> None:
+    """And a word about the rest, wherever there is one."""
+    data = (DATA / name).read_bytes()
+    count = 0
+    for cut in range(len(data)):
+        whole = data[: data.rfind(b"\n", 0, cut) + 1]
+        torn = data[len(whole) : cut]
+        if not whole or data[cut : cut + 1] == b"\n":  # no line before it, or a whole one that lacks its end
+            continue
+        transcript = read(data[:cut])
+        assert transcript.messages == read(whole).messages
+        assert not torn or transcript.problems[-1].line == whole.count(b"\n") + 1
+        count += 1
+
+    assert count > len(data) // 2
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
+def test_other_bytes_cost_no_other_line_without_a_word(name: str) -> None:
+    """What another line said is there; or a problem, or what was left out, tells that something is not."""
+    data = (DATA / name).read_bytes()
+    healthy = read(data)
+    expected = spoken(healthy)
+    known = Counter(problem.text for problem in healthy.problems) + Counter(healthy.meta["left_out"])
+    links = [found.span(1) for found in LINKS.finditer(data)]
+    lost = 0
+    for seed in range(400):
+        chance = Random(f"{name} {seed}")  # noqa: S311  # chance that can be repeated
+        at = chance.randrange(len(data))
+        other = chance.choice([bytes([chance.randrange(256)]), bytes([data[at] ^ 1 << chance.randrange(8)]), b'"', b"}", b"0"])
+        if b"\n" in (data[at : at + 1], other) or any(start <= at < stop for start, stop in links):
+            continue  # lines would have other numbers, and one short id may become another one of the file
+        try:
+            transcript = read(data[:at] + other + data[at + 1 :])
+        except WireError:
+            continue
+        found = spoken(transcript)
+        hit = data.count(b"\n", 0, at) + 1
+        if any(found[block] < times for block, times in expected.items() if block[0] != hit):
+            lost += 1
+            told = Counter(problem.text for problem in transcript.problems) + Counter(transcript.meta["left_out"])
+            assert told - known, (seed, at, other)
+
+    assert lost < 60
+
+
+def test_a_torn_first_line_does_not_make_a_session_a_request() -> None:
+    """The message inside it is a message, but the lines that follow are a session's."""
+    lines = jsonl(said("u1", None, "go"), said("u2", "u1", "on")).split(b"\n")
+    torn = lines[0].replace(b'"on"', b"")[:-1]
+
+    assert read(torn + b"\n" + lines[1]).format == "claude-code"
+    assert read(torn).format == "openai-chat"
+
+
+class TestSigns:
+    """What is lost beside the damaged line is named."""
+
+    def test_a_summary_without_its_compaction(self) -> None:
+        lines = (said("u1", None, "old"), said("s1", "b1", "Summary", isCompactSummary=True), said("u2", "s1", "new"))
+        problems = read(jsonl(*lines)).problems
+
+        assert any("what that preserved is not known" in problem.text for problem in problems)
+
+    def test_a_sub_agents_file_with_one_line_that_lacks_its_mark(self) -> None:
+        """All lines name one agent, so it is that agent's file."""
+        marks = {"agentId": "a", "isSidechain": True}
+        lines = (said("u1", None, "task", **marks), reply("a1", "u1", "m1", words("done"), agentId="a"))
+
+        assert shapes(read(jsonl(*lines))) == ["u:task", "a:done"]
+
+    def test_a_result_beside_the_branch_without_its_call(self) -> None:
+        """It hung from its call, which is on the branch and lost its name."""
+        lines = (
+            said("u1", None, "go"),
+            reply("a1", "u1", "m1", words("t1 was here")),
+            reply("a2", "a1", "m1", call("t2")),
+            answer("r1", "a1", "t1"),
+            answer("r2", "a2", "t2"),
+        )
+        transcript = read(jsonl(*lines))
+
+        assert [str(problem) for problem in transcript.problems] == [
+            "line 4: a result beside the branch, and its call is not on it; left out"
+        ]
+        assert transcript.meta["left_out"] == {"another branch": 1}
+
+    def test_another_line_with_the_same_uuid(self) -> None:
+        transcript = read(jsonl(said("u1", None, "go"), said("u1", None, "stop")))
+
+        assert shapes(transcript) == ["u:go"]
+        assert len(transcript.problems) == 1
+
+    def test_an_entry_of_pi_written_twice_is_one(self) -> None:
+        """Also where the copy stands last: the branch ends where it ended."""
+        lines = [
+            {"type": "session", "version": 3, "id": "s"},
+            {"type": "message", "id": "e1", "parentId": None, "message": {"role": "user", "content": "go"}},
+            {"type": "message", "id": "e2", "parentId": "e1", "message": {"role": "user", "content": "on"}},
+        ]
+        transcript = read(jsonl(*lines, lines[1]))
+
+        assert shapes(transcript) == ["u:go", "u:on"]
+        assert transcript.meta["left_out"] == {"repeated entry": 1}
 
 
 def test_reading_is_linear_in_broken_lines() -> None:

@@ -71,7 +71,8 @@ def _sarif_failure(unread: Sequence[UnreadError]) -> Json:
 def _sarif_rule(rule: Rule) -> Json:
     help_text = [rule.statement]
     if rule.error:
-        help_text.append(f"The provider answers with status {rule.status}: {rule.error.partition(chr(10))[0]}")
+        status = f" with status {rule.status}" if rule.status else ""
+        help_text.append(f"The provider answers{status}: {rule.error.partition(chr(10))[0]}")
     help_text.append(f"Safe fix: {rule.fix or 'none'}.")
     return {
         "id": rule.id,

@@ -26,7 +26,7 @@ __all__ = ["fault_line", "message_lines", "message_places"]
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 _TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[][{}:,]|[^][{}:,"\s]+', re.DOTALL)
-_WAY: Final = {"messages": "[", "contents": "[", "input": "[", "body": "{"}
+_WAY: Final = {"messages": "[", "contents": "[", "input": "[", "steps": "[", "body": "{", "params": "{"}
 """Keys that lead to the messages, and what opens their value: of a request body, and of what was recorded around one."""
 
 

@@ -37,6 +37,7 @@ from ..protocol.repair import Fix, Left, Repaired
 from ..protocol.repair import repair as repair_conversation
 from ..transcripts.forms import FORMS
 from ..transcripts.lineage import increasing
+from ..transcripts.lines import as_utf8
 from ..transcripts.rewriting import rewrite
 from ..turns import divide
 from .options import check_profile, file_argument, format_option, input_option, profile_option
@@ -177,7 +178,7 @@ def _diff(source: Source, after: Conversation) -> Iterator[list[Piece]]:
 
 def _session_diff(before: bytes, after: bytes) -> Iterator[list[Piece]]:
     """What became of the lines of a file."""
-    old, new = ([line.decode("utf-8", "replace") for line in content.split(b"\n")] for content in (before, after))
+    old, new = (as_utf8(content).decode("utf-8", "replace").split("\n") for content in (before, after))
     return _unified(old, new, _numbered(old), _numbered(new))
 
 

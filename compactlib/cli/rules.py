@@ -8,7 +8,7 @@ import difflib
 
 import click
 
-from ..dialects import DIALECTS
+from ..dialects import WIRES
 from ..errors import PolicyError
 from ..model import Json
 from ..protocol.profiles import PROFILES
@@ -29,7 +29,7 @@ _EVIDENCE = {
 
 @click.command()
 @click.argument("rule_id", metavar="[ID]", required=False)
-@click.option("--dialect", type=click.Choice(tuple(DIALECTS)), help="Only the rules of this dialect.")
+@click.option("--dialect", type=click.Choice(tuple(WIRES)), help="Only the rules of this dialect.")
 @click.option("--error", "error_text", metavar="TEXT", help='Explain what a provider answered; "-" is standard input.')
 @click.option("--profiles", is_flag=True, help="List the routes that --profile of other commands can name.")
 @format_option
@@ -108,7 +108,7 @@ def _explain(page: Page, rule: Rule) -> None:
     page.paragraph(rule.statement, indent="  ")
     page.line()
     if rule.error:
-        page.line(f"  What the provider answers (HTTP status {rule.status}):")
+        page.line(f"  What the provider answers (HTTP status {rule.status}):" if rule.status else "  What is answered, not over HTTP:")
         page.paragraph(rule.error, indent="    ", style="italic")
         page.line()
     for case, level, why in rule.variants:

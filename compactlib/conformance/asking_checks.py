@@ -63,7 +63,8 @@ def fits_window(record: Record) -> Iterator[Finding]:
         if window is not None and exchange.tokens is not None and exchange.tokens + (exchange.max_tokens or 0) > window:
             size = f"{exchange.tokens} tokens and a reply of {exchange.max_tokens or 0}"
             yield from broken("WINDOW-1", f"part {exchange.part} has {size}, and the window {window}")
-    if record.outcome == "compacted" and record.exchanges:
+    shows_parts = all(exchange.form != "suffix" for exchange in last_replies(record))  # else the conversation is shown as sent
+    if record.outcome == "compacted" and record.exchanges and shows_parts:
         yield from _shown_once(record, evidence(record))
 
 

@@ -32,7 +32,8 @@ _REASONS: Final = {
 }  # fmt: skip
 _CODES: Final = frozenset(
     {
-        "exception", "timeout", "stop", "refusal", "tool-call", "empty", "whitespace", "null-like", "echo", "continuation",
+        "exception", "timeout", "prompt-too-long", "media", "overloaded",
+        "stop", "refusal", "tool-call", "empty", "whitespace", "null-like", "echo", "continuation",
         "answer", "headings", "too-long", "same-as-previous", "not-smaller", "no-room",
     }
 )  # fmt: skip

@@ -52,6 +52,7 @@ class Exchange:
         stop: why the reply ended; ``end`` and its like are normal.
         tool_calls: how many tools it called.
         error: what was raised instead of a reply.
+        form: ``serialised``; or ``suffix``, where it was shown the conversation as sent, and `text` is the question alone.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Exchange:
     stop: str = "end"
     tool_calls: int = 0
     error: str | None = None
+    form: str = "serialised"
 
 
 @frozen(kw_only=True)

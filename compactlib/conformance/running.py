@@ -191,6 +191,7 @@ def _logged(answer: Callable[[SummaryRequest], str | Summary], log: list[Exchang
             part=request.part,
             parts=request.parts,
             attempt=request.attempt,
+            form=request.form,
         )
         try:
             reply = answer(request)

@@ -80,7 +80,7 @@ _VALUES: Final = {
     "until": r"[0-9]+\.[0-9]+",
     "law": r"L([1-9]|1[0-9]|2[0-6])",
     "core": r"C([1-9]|1[0-6])",
-    "status": r"[1-5][0-9][0-9]",
+    "status": r"[1-5][0-9][0-9]|none",
     "evidence": r"[VDCK]",
 }
 _REQUIRED: Final = frozenset({"level", "since", "law", "sources"})
@@ -365,6 +365,8 @@ EXECUTORS: Final[dict[str, Executor]] = {
     "24-bedrock": _request("bedrock"),
     "25-mistral": _request("mistral"),
     "26-compatible": _request("openai-chat"),
+    "28-mcp-sampling": _request("mcp-sampling"),
+    "29-atif": _request("atif"),
 }
 """How the examples of a chapter are judged.  Whoever adds a chapter adds its line."""
 

@@ -43,6 +43,7 @@ _SETTINGS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "anthropic": ("max_tokens",),
         "openai-chat": ("max_completion_tokens",),
         "openai-responses": ("max_output_tokens",),
+        "mcp-sampling": ("maxTokens",),
         "gemini": ("generationConfig", "maxOutputTokens"),
         "bedrock": ("inferenceConfig", "maxTokens"),
         "mistral": ("max_tokens",),
@@ -51,6 +52,7 @@ _SETTINGS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "anthropic": ("temperature",),
         "openai-chat": ("temperature",),
         "openai-responses": ("temperature",),
+        "mcp-sampling": ("temperature",),
         "gemini": ("generationConfig", "temperature"),
         "bedrock": ("inferenceConfig", "temperature"),
         "mistral": ("temperature",),
@@ -67,6 +69,7 @@ _SETTINGS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "stop": {
         "anthropic": ("stop_sequences",),
         "openai-chat": ("stop",),
+        "mcp-sampling": ("stopSequences",),
         "gemini": ("generationConfig", "stopSequences"),
         "bedrock": ("inferenceConfig", "stopSequences"),
         "mistral": ("stop",),
@@ -78,8 +81,14 @@ _OLD_WORDS: Final = {("openai-chat", "max_tokens"): "max_completion_tokens"}
 _ONES: Final = frozenset({"n", "candidateCount"})  # settings whose 1 says nothing
 _HIGHEST_TEMPERATURE: Final = {"anthropic": 1.0, "bedrock": 1.0, "mistral": 1.5}
 _GROUPS: Final = {"gemini": "generationConfig", "bedrock": "inferenceConfig"}
-_SYSTEM: Final = {"anthropic": "system", "openai-responses": "instructions", "gemini": "systemInstruction", "bedrock": "system"}
-_TOOLS: Final = frozenset({"tools", "tool_choice", "toolConfig", "parallel_tool_calls"})
+_SYSTEM: Final = {
+    "anthropic": "system",
+    "openai-responses": "instructions",
+    "gemini": "systemInstruction",
+    "bedrock": "system",
+    "mcp-sampling": "systemPrompt",
+}
+_TOOLS: Final = frozenset({"tools", "tool_choice", "toolChoice", "toolConfig", "parallel_tool_calls"})
 _STRICT: Final = frozenset({"anthropic", "openai-chat", "openai-responses", "bedrock", "mistral"})
 _ANYTHING: Final[Json] = {"type": "object", "properties": {}}
 _PARALLEL_FLAG: Final = frozenset({"openai-chat", "openai-responses", "mistral"})
@@ -178,7 +187,11 @@ def _read_tool(tool: Tool, dialect: str, pointer: str, losses: Losses) -> _Decla
         key = "input_schema"
         if kind not in (None, "custom") or key not in value:
             return None
-    elif dialect in ("openai-chat", "mistral"):
+    elif dialect == "mcp-sampling":
+        key = "inputSchema"
+    elif dialect == "atif" and not isinstance(value.get("function"), dict):
+        pass
+    elif dialect in ("openai-chat", "mistral", "atif"):
         fields = value.get("function")
         if kind not in (None, "function") or not isinstance(fields, dict):
             return None
@@ -285,7 +298,7 @@ class _Choice:
         self.kind = self.name = ""
         self.is_parallel = conversation.setting("parallel_tool_calls") is not False
         dialect = conversation.dialect
-        value = conversation.setting("tool_choice")
+        value = conversation.setting("toolChoice" if dialect == "mcp-sampling" else "tool_choice")
         if dialect in ("gemini", "bedrock"):
             value = _choice_inside(conversation, losses)
         if value is None:
@@ -303,6 +316,9 @@ class _Choice:
         if not isinstance(value, dict):
             return
         kind = value.get("type")
+        if dialect == "mcp-sampling":
+            self.kind = {"auto": "auto", "required": "any", "none": "none"}.get(str(value.get("mode")), "")
+            return
         if dialect == "anthropic":
             if kind in ("auto", "any", "none"):
                 self.kind = str(kind)

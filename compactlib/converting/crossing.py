@@ -35,7 +35,7 @@ from attrs import evolve
 
 from ..dialects.reading import copy_json, dumps, loads
 from ..errors import WireError
-from ..model import Block, Call, Conversation, Json, Media, Message, Opaque, Reasoning, Result, Text
+from ..model import Block, Call, Conversation, Json, Media, Message, Opaque, Origin, Reasoning, Result, Text
 from ..protocol.openai_chat import is_json
 from ..protocol.violation import quote
 from .losses import Losses
@@ -56,7 +56,7 @@ _DEEPEST: Final = 100  # levels of a value that moves; with those around it less
 _OBJECT_ARGUMENTS: Final = frozenset({"anthropic", "gemini", "bedrock"})
 _NO_ERROR_FLAG: Final = frozenset({"openai-chat", "openai-responses", "mistral"})
 _NO_BLANKS: Final = frozenset({"anthropic", "bedrock"})
-_FUNCTIONS: Final = frozenset({"tool_use", "function", "functionCall", "function_call", "toolUse"})
+_FUNCTIONS: Final = frozenset({"tool_call", "tool_use", "function", "functionCall", "function_call", "toolUse"})
 _SIDES: Final[Mapping[str, Literal["system", "user", "model"]]] = {
     "system": "system",
     "developer": "system",
@@ -64,7 +64,7 @@ _SIDES: Final[Mapping[str, Literal["system", "user", "model"]]] = {
     "model": "model",
 }
 _APPROVALS: Final = frozenset({"mcp_approval_request", "mcp_approval_response"})
-_MEANINGLESS: Final = frozenset({"id", "status", "type", "index", "is_error", "json"})
+_MEANINGLESS: Final = frozenset({"id", "isError", "status", "step_id", "type", "index", "is_error", "json"})
 _BY_FIELD: Final = {
     "cache_control": "cache-mark",
     "citations": "citation",
@@ -77,13 +77,16 @@ _BY_FIELD: Final = {
 }
 
 
-def cross(conversation: Conversation, dialect: str, losses: Losses) -> list[Slot]:
-    """The messages as slots for *dialect*; a message of which nothing crosses has none."""
-    crossing = _Crossing(conversation, dialect, losses)
+def cross(conversation: Conversation, dialect: str, losses: Losses, *, tells_errors: bool = False) -> list[Slot]:
+    """The messages as slots for *dialect*; a message of which nothing crosses has none; *tells_errors*: it will say so in words."""
+    crossing = _Crossing(conversation, dialect, losses, tells_errors=tells_errors)
     slots: list[Slot] = []
     for position, message in enumerate(conversation.messages):
         slot = crossing.message(position, message)
         if slot is None:
+            continue
+        if conversation.dialect == "atif":
+            slots += _observed(slot)
             continue
         if slot.side == "model" or not any(isinstance(block, Call) for block, _origin in slot.pieces):
             slots.append(slot)
@@ -98,6 +101,30 @@ def _divided(slot: Slot) -> Iterator[Slot]:
     for is_call, run in groupby(slot.pieces, key=lambda piece: isinstance(piece[0], Call)):
         pieces = tuple(run)
         yield Slot("model", pieces, slot.position) if is_call else evolve(slot, pieces=pieces)
+
+
+def _observed(slot: Slot) -> list[Slot]:
+    """
+    A step of ATIF: what was said and called with the results of these calls, and in a user's message what else was observed.
+
+    Where a result names no call, the calls that are left are answered in order.
+    """
+    waiting = [block.id for block, _origin in slot.pieces if isinstance(block, Call)]
+    named = {block.call_id for block, _origin in slot.pieces if isinstance(block, Result)}
+    unnamed = [key for key in waiting if key not in named]
+    kept: list[Piece] = []
+    seen: list[Piece] = []
+    for block, origin in slot.pieces:
+        if not isinstance(block, Result):
+            kept.append((block, origin))
+            continue
+        key = block.call_id or (unnamed.pop(0) if unnamed else "")
+        if key in waiting:
+            waiting.remove(key)
+            kept.append((evolve(block, call_id=key), origin))
+        else:
+            seen += [(part, Origin.TOOL) for part in block.blocks if part != Text("")]
+    return [evolve(slot, pieces=tuple(kept))] * bool(kept) + [Slot("user", tuple(seen), slot.position)] * bool(seen)
 
 
 def words_of_system(conversation: Conversation, losses: Losses) -> list[str]:
@@ -133,11 +160,12 @@ def _lost(rest: Iterable[tuple[str, Json]]) -> list[tuple[str, str]]:
 class _Crossing:
     """Reads messages, one after the other."""
 
-    def __init__(self, conversation: Conversation, dialect: str, losses: Losses) -> None:
+    def __init__(self, conversation: Conversation, dialect: str, losses: Losses, *, tells_errors: bool) -> None:
         self.source: Final = conversation.dialect
         self.dialect: Final = dialect
         self.losses: Final = losses
         self.no_blanks: Final = dialect in _NO_BLANKS
+        self.no_error_flag: Final = dialect in _NO_ERROR_FLAG and not tells_errors
         self.arguments: Final[Callable[[Call], tuple[Json, bool]]] = (
             _as_object if dialect in _OBJECT_ARGUMENTS else _as_json if dialect == "openai-chat" else _as_string
         )
@@ -230,7 +258,7 @@ class _Crossing:
         return Text(whole)
 
     def _call(self, position: int, place: int, block: Call) -> Call | None:
-        if not block.is_client:
+        if not block.is_client and self.source != "atif":
             self.server.add(block.id)
             self.losses.at("server-tool", position, f"the provider's own call of {quote(block.name)} was left out", place)
             return None
@@ -253,7 +281,7 @@ class _Crossing:
 
     def _result(self, position: int, place: int, block: Result) -> Result | None:
         tag = block.wire.tag
-        if not block.is_client:
+        if not block.is_client and self.source != "atif":
             if block.call_id not in self.server:
                 self.losses.at("server-tool", position, "the result of a provider's own call was left out", place)
             return None
@@ -270,7 +298,7 @@ class _Crossing:
             made = self._part(position, place, part)
             if made is not None:
                 parts.append(made)
-        if is_error and self.dialect in _NO_ERROR_FLAG:
+        if is_error and self.no_error_flag:
             self.losses.at("error-flag", position, "nothing says any more that the result is an error", place)
         if (
             is_error

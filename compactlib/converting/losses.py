@@ -26,7 +26,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ..model import Call, Conversation, Message, Reasoning, Text
+from ..model import Call, Conversation, Message, Reasoning, Result, Text
 from ..protocol.profiles import PROFILES
 
 __all__ = ["LOSSES", "Loss", "Losses"]
@@ -53,6 +53,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "setting": "a setting of the request was left out",
     "tool": "a tool, or a call, is declared in another way now, or not at all",
     "unanswered": "a call that nobody answered was given a result: its outcome is unknown",
+    "words": "calls or results are words of the model's and a user's now, because the target has no form for them",
 }
 """Every name of a loss, and what it means."""
 
@@ -134,6 +135,10 @@ def _pointers(dialect: str, message: Message, root: str, before: int) -> list[st
     if dialect == "gemini":
         return [f"{root}/parts/{before + place}" for place in range(len(message.blocks))]
     if isinstance(message.content, str):
+        return [f"{root}/{'message' if dialect == 'atif' else 'content'}"]
+    if dialect == "atif":
+        return _in_step(message, root)
+    if dialect == "mcp-sampling" and message.wire.form == "single" and len(message.content) == 1:
         return [f"{root}/content"]
     if dialect not in ("openai-chat", "mistral"):
         return [f"{root}/content/{before + place}" for place in range(len(message.content))]
@@ -152,4 +157,20 @@ def _pointers(dialect: str, message: Message, root: str, before: int) -> list[st
         else:
             made.append(f"{root}/content/{parts}")
             parts += 1
+    return made
+
+
+def _in_step(message: Message, root: str) -> list[str]:
+    """The pointers of the blocks of a step in ATIF."""
+    made = []
+    counts = dict.fromkeys(("message", "tool_calls", "observation/results"), 0)
+    for block in message.blocks:
+        key = "tool_calls" if isinstance(block, Call) else "observation/results" if isinstance(block, Result) else "message"
+        if isinstance(block, Reasoning):
+            made.append(f"{root}/{block.wire.tag}")
+        elif key == "message" and message.wire.form == "string":
+            made.append(f"{root}/message")
+        else:
+            made.append(f"{root}/{key}/{counts[key]}")
+            counts[key] += 1
     return made

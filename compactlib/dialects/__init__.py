@@ -47,7 +47,7 @@ DIALECTS: Final = {
 """The known dialects and the modules that speak them."""
 
 WIRES: Final = {**DIALECTS, "mcp-sampling": "mcp_sampling", "atif": "atif"}
-"""Every wire shape that is read, written and judged: the dialects, what programs ask each other (MCP sampling), and files (ATIF)."""
+"""Every wire shape that is read, written and judged: the dialects, what programs ask each other (MCP sampling), files (ATIF)."""
 
 
 def _module(dialect: str) -> ModuleType:

@@ -56,8 +56,7 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
     """
     messages: list[Message] = []
     try:
-        for item in raw:
-            messages.append(_parse_step(item, take))
+        messages.extend(_parse_step(item, take) for item in raw)  # what was read before an error stays, and is counted
     except ShapeError as error:
         raise WireError(f"$.steps[{len(messages)}]{error.path}", error.problem) from None
     return messages

@@ -285,7 +285,7 @@ class _WantsUser(_Judge):
 
 
 class _WantsAnswers(_Judge):
-    """W-HIST-01: for each call there is a tool message with its id, wherever it stands; one is enough for all calls with that id."""
+    """W-HIST-01: for each call there is a tool message with its id, wherever it stands; one serves all calls with that id."""
 
     def __init__(self, reader: Reader, rule: str) -> None:
         super().__init__(reader, rule)

@@ -304,7 +304,7 @@ def _by_its_words(text: str, request: SummaryRequest, ceiling_tokens: int, count
     tokens = counter(text)
     if tokens > 2 * ceiling_tokens:  # far beyond what leaving out a preamble could mend
         return _too_long(tokens, ceiling_tokens)
-    if OPENING in text and OPENING in request.instructions:
+    if OPENING in text and (OPENING in request.instructions or request.form == "suffix"):
         return Rejected(Code.ECHO, "the reply repeats the prompt")
     return None
 

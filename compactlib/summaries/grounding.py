@@ -177,6 +177,7 @@ def evidence_of(
                 calls.update(_run_by(block))
     unflagged = _unflagged(previous)
     texts.append(("", unflagged))
+    prompts += [unflagged[start:stop] for start, stop in _quoted(unflagged) if _is_persons(unflagged, start)]
     calls.update(word.lower() for word in _command_words(unflagged))
     stands = standing if isinstance(standing, Standing) else Standing(standing)
     return Evidence(tuple(texts), tuple(prompts), frozenset(calls), stands, hidden_chars)
@@ -319,9 +320,10 @@ class _Judge:
         for start, stop in _quoted(text):
             words = text[start:stop]
             parts = words.split()
-            if len(parts) < _QUOTED_WORDS or (text[start - 1] == "`" and parts[0] in _COMMANDS):
+            is_persons = _is_persons(text, start)
+            is_long = len(parts) >= _QUOTED_WORDS or (is_persons and parts and _saying().search(_before(text, start)) is not None)
+            if not is_long or (text[start - 1] == "`" and parts[0] in _COMMANDS):
                 continue  # a command is judged as a method
-            is_persons = _person().search(text[max(start - 61, 0) : start - 1]) is not None
             if not (self._was_said(words) if is_persons else self._stands(words)):
                 self.unverified += 1
                 yield stop + 1, UNVERIFIED
@@ -437,10 +439,30 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
         yield found.start() + 1, found.end() - 1
 
 
+def _before(text: str, start: int) -> str:
+    """What stands directly before a quotation whose words begin at *start*."""
+    return text[max(start - 61, 0) : start - 1]
+
+
+def _is_persons(text: str, start: int) -> bool:
+    """Whether a quotation is called a person's."""
+    return _person().search(_before(text, start).rpartition("\n")[2]) is not None
+
+
 @cache
 def _person() -> re.Pattern[str]:
     return re.compile(
         r"(?i)\b(?:user|person|human|customer|client|пользовател\w*|заказчик\w*|клиент\w*|человек\w*)\b[^.!?\"«“`]*$"
+    )
+
+
+@cache
+def _saying() -> re.Pattern[str]:
+    """A verb of saying directly before a quotation: then one word is a quotation too."""
+    return re.compile(
+        r"(?i)\b(?:sa(?:id|ys?)|ask(?:ed|s)|wrote|writes|answer(?:ed|s)|repl(?:ied|ies)|confirm(?:ed|s)|approv(?:ed|es)|agre(?:ed|es)|"
+        r"told|typed|сказал\w*|попросил\w*|написал\w*|ответил\w*|подтвердил\w*|согласил\w*|одобрил\w*|велел\w*)"
+        r"(?: (?:that|us|me|it|with|что))?[:,]? ?$"
     )
 
 

@@ -130,6 +130,7 @@ def render_request(
     language: str | None = None,
     step_cut: bool = False,
     first: int = 0,
+    parts_before: int = 0,
 ) -> tuple[SummaryRequest, ...]:
     """
     The requests that show all of *messages* to a summariser, each message once.
@@ -147,6 +148,7 @@ def render_request(
         language: the language asked for, the person's own if left out.
         step_cut: whether the latest prompt is still being worked on.
         first: index of the first message in its conversation.
+        parts_before: how many parts were shown and accepted before these; they are counted on.
 
     Returns:
         One request, or several parts in order.  Each part after the first has
@@ -187,6 +189,7 @@ def render_request(
 
     def request(group: _Group, part: int, parts: int) -> SummaryRequest:
         start, shown = group
+        part, parts = part + parts_before, parts + parts_before
         return SummaryRequest(
             instructions=told(part, parts),
             text=before + _transcript(shown, first + start, part, parts, schema),
@@ -206,7 +209,7 @@ def render_request(
     # Later parts show the reply to the part before, which may be as long as
     # the ceiling, instead of the previous summary.
     fixed = counter(_transcript([], first, 99, 99, schema)) + max_tokens + _spare(counter)
-    alone = budget_tokens - fixed - counter(before) - counter(told(1, 1))
+    alone = budget_tokens - fixed - counter(before) - counter(told(1, 1) if not parts_before else told(2, 99))
     running = max(counter(before), counter(_frame(shown_context, "")) + max_tokens * 3 // 2)
     each = budget_tokens - fixed - running - counter(told(2, 99))
     for _ in range(_MOST_TRIES):

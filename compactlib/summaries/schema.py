@@ -269,7 +269,9 @@ def schema_for(name: str, headings: Mapping[str, str]) -> Schema:
     if unknown:
         raise PolicyError("headings", f"the schema {name!r} has no section {unknown[0]!r}")
     sections = tuple(
-        evolve(part, heading=headings[part.key], aliases=(part.heading.casefold(), *part.aliases)) if part.key in headings else part
+        evolve(part, heading=headings[part.key], aliases=(part.heading.casefold(), *part.aliases))
+        if part.key in headings
+        else part
         for part in schema.sections
     )
     titles = [title.casefold() for part in sections for title in {part.heading.casefold(), *part.aliases}]

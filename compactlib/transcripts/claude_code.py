@@ -77,7 +77,7 @@ def read_claude_code(lines: Sequence[Line]) -> Draft:
     problems: list[Problem] = []
     left_out: Counter[str] = Counter()
     rows = _rows(lines, left_out, problems)
-    seen = _seen(rows, lines, problems)
+    seen = _seen(rows, lines, problems, left_out)
     draft = messages_of(rows, seen, problems)
     draft.meta = {**_facts(rows), **draft.meta, "left_out": dict(left_out + Counter(draft.meta["left_out"]))}
     draft.title = _title(lines, rows)
@@ -119,7 +119,7 @@ def _are_one_agents(rows: Sequence[Row]) -> bool:
     return isinstance(name, str) and all(row.value.get("agentId") == name for row in rows)
 
 
-def _seen(rows: Sequence[Row], lines: Sequence[Line], problems: list[Problem]) -> Seen:
+def _seen(rows: Sequence[Row], lines: Sequence[Line], problems: list[Problem], left_out: Counter[str]) -> Seen:
     """Which rows the model sees, in order, and what it sees in the place of some results."""
     places = {row.uuid: place for place, row in enumerate(rows)}
     boundaries = _boundaries(rows, places, problems)
@@ -149,6 +149,7 @@ def _seen(rows: Sequence[Row], lines: Sequence[Line], problems: list[Problem]) -
         chosen -= {at for at in chosen if rows[at].is_summary}  # older ones are gone, and this one goes first
     removed = {places.get(uuid, ROOT) for at in path for uuid in rows[at].strings("snipMetadata", "removedUuids")}
     chosen |= _recovered(rows, chosen, nodes, lowest, problems)
+    left_out["another branch"] = sum(rows[at].kind != "system" for at in range(lowest + 1, len(rows)) if at not in chosen)
     order = tree_order(nodes, chosen - removed)
     if live is not None and live.summary is not None:
         order.insert(0, live.summary)

@@ -41,7 +41,7 @@ from ..dialects.reading import MAX_NODES, loads
 from ..errors import WireError
 from ..model import Json
 
-__all__ = ["MAX_VALUE_BYTES", "Content", "Line", "Problem", "read_bytes", "read_content", "seam"]
+__all__ = ["MAX_VALUE_BYTES", "Content", "Line", "Problem", "as_utf8", "read_bytes", "read_content", "seam"]
 
 MAX_VALUE_BYTES: Final = 64 * 1024 * 1024
 """The largest JSON value (a line, or a whole document) that is read."""
@@ -125,7 +125,7 @@ def read_content(data: bytes) -> Content:
     >>> print(content.problems[0])
     line 3: cut off in the middle of a record, as when the writer died; not read
     """
-    data = _as_utf8(data)
+    data = as_utf8(data)
     body = data.strip(_BLANK)
     if not body:
         raise WireError("$", "the file holds nothing but NUL bytes" if b"\0" in data else "the file is empty")
@@ -152,7 +152,7 @@ def read_content(data: bytes) -> Content:
     return Content(tuple(lines), tuple(problems))
 
 
-def _as_utf8(data: bytes) -> bytes:
+def as_utf8(data: bytes) -> bytes:
     """*data* without a byte order mark, and in UTF-8 where a shell wrote UTF-16."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace").encode("utf-8", "surrogatepass")

@@ -113,7 +113,7 @@ def read_pi(lines: Sequence[Line]) -> Draft:
         "reported_tokens": writer.reported_tokens,
         "compactions": context.compactions,
         "cleared_results": 0,
-        "left_out": dict(writer.left_out + Counter({"repeated entry": copies})),
+        "left_out": dict(writer.left_out + Counter({"repeated entry": copies, "another branch": len(entries) - len(path)})),
     }
     names = [entry.value.get("name") for entry in path if entry.kind == "session_info"]
     title = next((name for name in reversed(names) if isinstance(name, str) and name), None)
@@ -158,6 +158,8 @@ def _context(path: Sequence[_Entry], problems: list[Problem], header_lines: int)
         first = next((at for at in range(last) if path[at].value.get("id") == name), last)
     elif isinstance(index, int) and index > 0:  # version 1 counts lines, the header being number 0
         first = next((at for at in range(last) if path[at].line >= index + header_lines), last)
+    if first == last and index is None:
+        problems.append(Problem(path[last].line, "the entry from which on this compaction kept others is not before it"))
     return _Context((path[last], *path[first:last], *path[last + 1 :]), 1 + last - first, len(found))
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from ..dialects import DIALECTS, messages_key
+from ..dialects import WIRES, messages_key
 from ..errors import WireError
 from ..model import Json
 from .drafts import Draft, Entry
@@ -67,7 +67,7 @@ def grew(drafts: Sequence[Draft]) -> bool:
 
 def _dialect(value: Json, body: Json, asked: str | None) -> str:
     recorded = value.get("dialect") if isinstance(value, dict) and value is not body else None
-    if asked is None and isinstance(recorded, str) and recorded in DIALECTS:
+    if asked is None and isinstance(recorded, str) and recorded in WIRES:
         return recorded
     return asked or dialect_of(body)
 

@@ -3,7 +3,8 @@ By which signs the wire shape of a request is known.
 
 What this is
     Where the messages of a body stand, what is a message at all, and
-    `dialect_of`: which of the six dialects it is.
+    `dialect_of`: which of the six dialects it is, or one of the two other wire
+    shapes (a request of MCP's for sampling, a trajectory in ATIF).
 
 Rules it obeys
     * What only one dialect has decides: the key of the messages first, then
@@ -79,6 +80,7 @@ _MISTRAL_MODELS: Final = (
     "pixtral",
     "voxtral",
 )
+_SAMPLING_FIELDS: Final = frozenset({"includeContext", "modelPreferences", "systemPrompt"})
 _OPENAI_ROLES: Final = frozenset({"developer", "function", "tool"})
 
 
@@ -94,6 +96,8 @@ def messages_key_in(body: Json) -> str | None:
     for key in _KEYS:
         if isinstance(body.get(key), list):
             return key
+    if isinstance(body.get("steps"), list) and str(body.get("schema_version")).startswith("ATIF"):
+        return "steps"
     return "input" if isinstance(body.get("input"), str) and "model" in body else None
 
 
@@ -102,7 +106,9 @@ def body_in(value: Json) -> _Object | None:
     if messages_key_in(value) is not None:
         found: _Object = value
         return found
-    inner = value.get("body") if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("params" if value.get("method") == "sampling/createMessage" else "body")
     return inner if messages_key_in(inner) is not None else None
 
 
@@ -131,9 +137,11 @@ def dialect_of(body: Json) -> str:
     ('openai-responses', 'mistral')
     """
     key = messages_key_in(body)
-    if key == "contents" or key == "input":
-        return "gemini" if key == "contents" else "openai-responses"
+    if key is not None and key != "messages":
+        return {"contents": "gemini", "input": "openai-responses", "steps": "atif"}[key]
     messages = body[key] if key is not None else body
+    if _is_sampling(body, messages):
+        return "mcp-sampling"
     told = next(filter(None, map(_told_by_message, _objects(messages))), None)
     if told is None and isinstance(body, dict):
         told = _told_by_fields(body)
@@ -183,6 +191,22 @@ def _told_by_fields(body: _Object) -> str | None:
         if isinstance(tool.get("function"), dict):
             return "openai-chat"
     return "openai-chat" if not _OPENAI_FIELDS.isdisjoint(body) else None
+
+
+def _is_sampling(body: Json, messages: Json) -> bool:
+    """Whether it is a request of MCP's for sampling: its fields, a content that is one block, its word for the id of a result."""
+    if isinstance(body, dict) and not _SAMPLING_FIELDS.isdisjoint(body):
+        return True
+    for message in _objects(messages):
+        content = message.get("content")
+        if isinstance(content, dict) and "role" in message:
+            return isinstance(content.get("type"), str)
+        for part in _objects(content):
+            if part.get("type") == "tool_result":
+                return "toolUseId" in part
+            if part.get("type") in ("image", "audio") and "mimeType" in part:
+                return True
+    return False
 
 
 def _is_claudes(body: Json, messages: Json) -> bool:

@@ -8,7 +8,8 @@ What this is
 Rules it obeys
     * The first telling value decides.  Lines that say nothing (a title, a
       snapshot, a broken line) are passed over, because real logs begin with
-      them.
+      them.  In a damaged file a message alone decides nothing while a session's
+      line follows: it may be the rest of one.
     * A format that is known and not read yet is named in the error: "not
       recognised" would send its owner looking for a fault in the file.
 
@@ -25,7 +26,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from ..arguments import shown
-from ..dialects import DIALECTS
+from ..dialects import WIRES
 from ..errors import PolicyError, WireError
 from ..model import Json
 from .lines import Content
@@ -33,8 +34,8 @@ from .signs import body_in, is_message
 
 __all__ = ["FORMATS", "checked_format", "sniff"]
 
-FORMATS: Final = ("claude-code", "pi", *DIALECTS)
-"""What `compactlib.load` reads: two kinds of session, and request bodies or message lists in each dialect."""
+FORMATS: Final = ("claude-code", "pi", *WIRES)
+"""What `compactlib.load` reads: two kinds of session, and request bodies, message lists or trajectories in each wire shape."""
 
 _Object: TypeAlias = dict[str, Json]
 _Signature: TypeAlias = Callable[[_Object], bool]
@@ -78,7 +79,6 @@ _KNOWN: Final[tuple[tuple[str, _Signature], ...]] = (
     ("a Codex rollout", lambda v: v.get("type") == "session_meta" or "record_type" in v),
     ("a Codex rollout", lambda v: {"id", "instructions", "git"} <= v.keys()),
     ("a Gemini CLI chat", lambda v: {"sessionId", "projectHash"} <= v.keys()),
-    ("an ATIF trajectory", lambda v: str(v.get("schema_version", "")).startswith("ATIF")),
     ("a SWE-agent trajectory", lambda v: {"trajectory", "history"} <= v.keys()),
     ("a mini-swe-agent trajectory", lambda v: "trajectory_format" in v),
     ("a Cline session", lambda v: {"version", "agent", "sessionId", "messages"} <= v.keys()),
@@ -97,13 +97,18 @@ def sniff(content: Content) -> str:
     Raises:
         WireError: it is none of these; if it is one that is known, its name is in the error.
     """
+    found = None
     for value in _objects(content):
-        for name, is_signed in _KNOWN:
-            if is_signed(value):
-                raise WireError("$", f"this looks like {name}, which is not read yet", hint=f"read are {', '.join(FORMATS)}")
-        for name, is_signed in _READ:
-            if is_signed(value):
-                return name
+        if found is None:
+            for name, is_signed in _KNOWN:
+                if is_signed(value):
+                    raise WireError("$", f"this looks like {name}, which is not read yet", hint=f"read are {', '.join(FORMATS)}")
+        told = next((name for name, is_signed in _READ if is_signed(value)), None)
+        if told is not None and (told != "request" or not content.problems):
+            return told
+        found = found or told
+    if found is not None:
+        return found
     raise WireError("$", "the format is not recognised", hint=f"read are {', '.join(FORMATS)}; name one with format=")
 
 

@@ -11,7 +11,7 @@ __all__ = ["TABLE"]
 # fmt: off
 TABLE: Final[tuple[Rule, ...]] = (
     Rule("T-STEP-01", "C11", "L2", "error", "D", None,
-        "The steps of a trajectory are numbered 1, 2, 3 and so on, and each has a message and is of the system, a user or the agent.",
+        "The steps of a trajectory are numbered 1, 2, 3 and so on; each has a message and is of the system, a user or the agent.",
         "",
         "ATIF RFC 0001, StepObject; NeMo Agent Toolkit nat.atif.trajectory (validate_step_ids); 6 real trajectories, all so",
         status=0),
