@@ -12,6 +12,7 @@ takes, and in which order.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ from .reference import Decision, Item, Model
 from .scenarios import seeded
 from .spellings import MARKER, SPELLINGS, Call, Result, Spelling
 
-DECISIONS: Final = {
+DECISIONS = {
     "anthropic": 20_000,
     "openai-chat": 20_000,
     "openai-responses": 4_000,
@@ -46,7 +47,9 @@ DECISIONS: Final = {
     "mistral": 2_000,
     "gemini": 2_000,
 }
-"""Fifty thousand."""
+"""Fifty thousand; a tenth of them where ``COMPACTLIB_WHOLE=1`` is not set."""
+if os.environ.get("COMPACTLIB_WHOLE") != "1":
+    DECISIONS = {dialect: count // 10 for dialect, count in DECISIONS.items()}
 BESIDE: Final = ("anthropic", "bedrock")
 """Where words can stand beside results."""
 
