@@ -17,7 +17,7 @@ from compactlib.tasks import Rung
 from ..scenarios import Scenario, scenario, seeded
 from ..spellings import SPELLINGS
 
-CASES: Final = 25
+CASES: Final = 60
 """Scenarios of each spelling."""
 
 
