@@ -230,7 +230,7 @@ def test_answer_for_a_summariser_may_say_it_too() -> None:
 def test_what_was_cleared_stays_and_so_does_what_was_learned() -> None:
     """Law L6: the rung that finished is a transition of its own."""
     script = Script("long", "ok", "empty")
-    policy = evolve(POLICY, summariser_window_tokens=60_000, clearing=cl.Clearing(keep_results=100))
+    policy = evolve(POLICY, summariser_window_tokens=60_000, clearing=cl.Clearing(keep=100))
     outcome = cl.compact(long(60), policy, when="now", summarise=script, store=cl.MemoryStore())
 
     assert isinstance(outcome, Compacted)

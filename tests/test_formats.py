@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from compactlib.cli import main
 from compactlib.cli.findings import Finding
 from compactlib.cli.formats import github, junit, sarif
+from compactlib.cli.reading import UnreadError
 from compactlib.protocol.rules import Level
 from compactlib.protocol.violation import Violation
 
@@ -123,6 +124,28 @@ def test_sarif_has_the_shape_of_its_schema(found: list[Finding]) -> None:
             assert shaped("region", physical["region"])["startLine"] == one.line
         for logical in location.get("logicalLocations", ()):
             shaped("logical", logical)
+
+
+UNREAD: Final = (UnreadError("a b:\n.json", 3, "bad \x1b"), UnreadError("/x", None, "no file"))
+
+
+@pytest.fixture(scope="module")
+def judge() -> Any:
+    """The log of SARIF 2.1.0 as a model that was generated from its published schema."""
+    model = pytest.importorskip(
+        "pydantic_sarif.model", reason="pydantic-sarif, models made from SARIF's schema, is not installed"
+    )
+    return model.StaticAnalysisResultsFormatSarifVersion210JsonSchema
+
+
+@given(found=findings, unread=st.sampled_from([(), UNREAD[:1], UNREAD]))
+def test_sarif_is_what_its_published_schema_says(judge: Any, found: list[Finding], unread: tuple[UnreadError, ...]) -> None:
+    """The models refuse every key, word and number that it does not have."""
+    log = json.loads(json.dumps(sarif(found, unread)))
+
+    assert judge.model_validate(log).version.value == "2.1.0"
+    with pytest.raises(ValueError, match="Extra inputs are not permitted"):
+        judge.model_validate({**log, "runs": [{**log["runs"][0], "made up": 1}]})
 
 
 @given(findings)

@@ -81,3 +81,19 @@ def test_the_end_is_lost_where_another_branch_stands_last() -> None:
     found = tree(("a", None), ("b", "a"), ("c", "b"))
     found.take(found.nodes[3])
     assert found.lost_end() is None
+
+
+def test_a_line_does_not_hang_from_one_behind_it() -> None:
+    """What says nothing and stood before the place of the new line stays before it."""
+    found = tree(("a", None), ("b", "a"), ("note", "b"), ("r", "a"), ("e", "note"))
+    new = Node(4, "new", None)
+    found.put(new, behind=found.nodes[4], group={found.nodes[line] for line in (1, 2, 4)}, before=found.nodes[5])
+
+    assert (new.parent, chain(found)["e"], chain(found)["note"]) == ("note", "new", "b")
+
+
+def test_a_child_that_was_its_parents_parent_hangs_from_the_line_before() -> None:
+    found = tree(("a", None), ("r", "b"), ("b", "r"))
+    found.take(found.nodes[2])
+
+    assert chain(found)["b"] == "a"

@@ -27,13 +27,14 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from itertools import pairwise
 from typing import Final
 
 from attrs import evolve, frozen
 
 from .lines import Problem
 
-__all__ = ["ROOT", "UNLINKED", "Node", "leaf_of", "tree_order", "untangled", "walk"]
+__all__ = ["ROOT", "UNLINKED", "Node", "leaf_of", "tell_disorder", "tree_order", "untangled", "walk"]
 
 ROOT: Final = -1
 """The parent of a node that has none: a conversation starts here."""
@@ -113,11 +114,11 @@ def leaf_of(nodes: Sequence[Node], last: int, problems: list[Problem]) -> int:
     return leaf
 
 
-def tree_order(nodes: Sequence[Node], chosen: Set[int]) -> list[int]:
+def tree_order(nodes: Sequence[Node], chosen: Set[int], problems: list[Problem]) -> list[int]:
     """
     The chosen positions in the order of the file, but none before its parent.
 
-    >>> tree_order([Node(1, ROOT), Node(2, 2), Node(3, 0)], {0, 1, 2})
+    >>> tree_order([Node(1, ROOT), Node(2, 2), Node(3, 0)], {0, 1, 2}, [])
     [0, 2, 1]
     """
     order: list[int] = []
@@ -130,7 +131,15 @@ def tree_order(nodes: Sequence[Node], chosen: Set[int]) -> list[int]:
             way.append(at)
             at = nodes[at].parent
         order += reversed(way)
+    tell_disorder(nodes, order, problems)
     return order
+
+
+def tell_disorder(nodes: Sequence[Node], order: Sequence[int], problems: list[Problem]) -> None:
+    """Name the first line that is read before one that stands before it."""
+    line = next((nodes[at].line for at, after in pairwise(order) if after < at), None)
+    if line is not None:
+        problems.append(Problem(line, "a line before it hangs from it; read in the order of the tree"))
 
 
 def walk(

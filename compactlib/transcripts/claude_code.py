@@ -150,7 +150,7 @@ def _seen(rows: Sequence[Row], lines: Sequence[Line], problems: list[Problem], l
     removed = {places.get(uuid, ROOT) for at in path for uuid in rows[at].strings("snipMetadata", "removedUuids")}
     chosen |= _recovered(rows, chosen, nodes, lowest, problems)
     left_out["another branch"] = sum(rows[at].kind != "system" for at in range(lowest + 1, len(rows)) if at not in chosen)
-    order = tree_order(nodes, chosen - removed)
+    order = tree_order(nodes, chosen - removed, problems)
     if live is not None and live.summary is not None:
         order.insert(0, live.summary)
 

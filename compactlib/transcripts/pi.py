@@ -36,7 +36,7 @@ from typing import Final
 from attrs import frozen
 
 from ..model import Json, Origin
-from .branches import ROOT, UNLINKED, Node, leaf_of, untangled, walk
+from .branches import ROOT, UNLINKED, Node, leaf_of, tell_disorder, untangled, walk
 from .drafts import Draft, Slot
 from .lines import Line, Problem
 
@@ -101,7 +101,9 @@ def read_pi(lines: Sequence[Line]) -> Draft:
         else:
             entries.append(_Entry(line.number, str(line.value.get("type")), line.value))
     nodes = untangled(_nodes(entries))
-    path = [entries[at] for at in walk(nodes, leaf_of(nodes, len(nodes) - 1, problems), problems)]
+    way = walk(nodes, leaf_of(nodes, len(nodes) - 1, problems), problems)
+    tell_disorder(nodes, way, problems)
+    path = [entries[at] for at in way]
     context = _context(path, problems, 1 if header else 0)
     writer = _Writer(problems, context)
     for at, entry in enumerate(context.entries):

@@ -176,6 +176,8 @@ class Tree:
             lowest = lowest or min((node.line for node in group), default=behind.line)
             if not lowest <= above.line < branch.line:  # past the group: another way leads to what comes after
                 break
+            if above.line < behind.line:  # it would hang from a line that stands behind it
+                return above, branch
             branch = above
         return behind, None
 
