@@ -107,7 +107,7 @@ def profile_of(conversation: Conversation, policy: Policy) -> Profile:
     """
     profile = profile_named(policy.profile or conversation.dialect)
     if not profile.is_sent:
-        raise PolicyError("conversation", f"{profile.dialect} is a record of what was done, no request: there is nothing to compact")
+        raise PolicyError("conversation", f"{profile.dialect} is a record of what was done and no request")
     if profile.dialect != conversation.dialect:
         raise PolicyError("profile", f"{profile.name!r} is for {profile.dialect}, not for {conversation.dialect}")
     return profile

@@ -61,7 +61,7 @@ def stretches(conversation: Conversation, messages: list[Any], least_tokens: int
             if size >= least_tokens:
                 yield run
                 run, size = [], 0
-        run = [*run, SPELLINGS[conversation.dialect].user(f"Now do it for the {time}th time, with variant v{time}.0 of the plan.")]
+        run = [*run, SPELLINGS[conversation.dialect].user(f"Now do it for the {time}th time, with v{time}.0 of the plan.")]
 
 
 def twenty(name: str, conversation: Conversation, window: int) -> Counter[str]:

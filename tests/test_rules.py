@@ -36,8 +36,16 @@ def filled(text: str) -> str:
 
 @pytest.mark.parametrize(
     ("dialect", "count"),
-    [("anthropic", 51), ("openai-chat", 27), ("mistral", 18), ("bedrock", 25), ("gemini", 23), ("openai-responses", 24)]
-    + [("mcp-sampling", 3), ("atif", 4)],
+    [
+        ("anthropic", 51),
+        ("openai-chat", 27),
+        ("mistral", 18),
+        ("bedrock", 25),
+        ("gemini", 23),
+        ("openai-responses", 24),
+        ("mcp-sampling", 3),
+        ("atif", 4),
+    ],
 )
 def test_every_rule_of_a_dialect_is_there(dialect: str, count: int) -> None:
     """Each rule is filed under its own id; the imitators of OpenAI Chat count with it."""
