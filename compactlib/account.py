@@ -17,10 +17,12 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from attrs import asdict
 
 from .budget import Policy, Sizes, sizes
+from .bulk import Bulk, bulk_of
 from .model import Call, Conversation, Json, Message, Result, Text
 from .outcomes import Part, Refused, Unchanged, as_json
 from .planning import Plan, bound_of
@@ -55,6 +57,16 @@ class Account:
         self.learned_tokens: int | None = None
         self._kept: list[str] | None = None
         self._standing: Standing | None = None
+
+    @cached_property
+    def bulk(self) -> Bulk | None:
+        """What the conversation weighs as a request, if that is limited; measured once."""
+        return bulk_of(self.conversation, self.policy)
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether it weighs more than the policy allows."""
+        return self.bulk is not None and self.bulk.exceeds(self.policy)
 
     def _bound(self, plan: Plan) -> str:
         """What decided how long the tail may be."""

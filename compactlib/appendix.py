@@ -31,7 +31,7 @@ from .account import Account
 from .dialects import render_messages
 from .model import Conversation, Message, Text
 from .planning import Plan
-from .store import keep
+from .store import keep, reference_of
 from .stubs import read_stub
 from .summaries.acceptance import harmless
 from .summaries.facts import Anchor, find_anchors, missing, write_appendix
@@ -76,9 +76,13 @@ def _stored(account: Account, text: str, name: str) -> str | None:
     """The reference of a text of ours, which is stored and given out."""
     if account.task.store is None or not text:
         return None
-    ref = keep(account.task.store, text.encode("utf-8", "surrogatepass"), name=name)
+    ref = keep(account.task.store, _bytes_of(text), name=name)
     account.issued[ref] = (len(text), text.count("\n"))
     return ref
+
+
+def _bytes_of(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def with_appendix(
@@ -122,12 +126,16 @@ def with_appendix(
     for eighths in (8, 7, 6, 4, 0):  # the parts of a text may count less than the whole
         made = write_appendix(absent, limit_tokens=limit * eighths // 8, counter=counter, carried=carried, ways_back=ways_back)
         items = [harmless(item, known)[0] for item in made.items]
-        gone = [item for item in dict.fromkeys((*ways_back, *carried)) if item not in made.items]
+        written = set(made.items)
+        gone = [item for item in dict.fromkeys((*ways_back, *carried)) if item not in written]
+        behind = ""
         if (made.left or gone) and limit * eighths > 0:
-            items.append(_index(account, made.left, gone))
+            line, behind = _index(account, made.left, gone)
+            items.append(line)
         body = render_sections(sections.with_items("verbatim", items)) if items else plain
         if counter(write_summary(body, plan.layout)) + MESSAGE_TOKENS <= plan.sizes.summary:
             break
+    _stored(account, behind, "left out of the summary.txt")
     counts = {
         "found": len(found),
         "in_output": len(found) - len(absent),
@@ -138,14 +146,14 @@ def with_appendix(
     return body, counts
 
 
-def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> str:
-    """One line for what had no room, facts and earlier items; with a store it names the one reference that holds them."""
+def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> tuple[str, str]:
+    """One line for what had no room, facts and earlier items, and with a store the text that its reference stands for."""
     lines = [*gone, *(f"- {fact.kind.value}: {fact.clause()}" for fact in facts)]
     references = sum(WAY_BACK in item for item in gone)
-    ref = _stored(account, "".join(f"{line}\n" for line in lines), "left out of the summary.txt")
-    if ref is None:
-        return f"{_MORE}{len(lines) - references} {_LEFT_OUT}"
-    return f"{_MORE}{len(lines) - references} facts and {references} references{WAY_BACK}{ref}"
+    if account.task.store is None:
+        return f"{_MORE}{len(lines) - references} {_LEFT_OUT}", ""
+    text = "".join(f"{line}\n" for line in lines)
+    return f"{_MORE}{len(lines) - references} facts and {references} references{WAY_BACK}{reference_of(_bytes_of(text))}", text
 
 
 def _references(messages: Sequence[Message], account: Account) -> list[str]:

@@ -40,11 +40,15 @@ class Bulk:
     body_bytes: int | None
     media: int
 
+    def excess(self, policy: Policy) -> tuple[int, int]:
+        """How many bytes and media there are beyond what the policy allows."""
+        over_bytes = (self.body_bytes or 0) - policy.max_body_bytes if policy.max_body_bytes is not None else 0
+        over_media = self.media - policy.max_media if policy.max_media is not None else 0
+        return max(over_bytes, 0), max(over_media, 0)
+
     def exceeds(self, policy: Policy) -> bool:
         """Whether it is more than the policy allows."""
-        return (policy.max_body_bytes is not None and (self.body_bytes or 0) > policy.max_body_bytes) or (
-            policy.max_media is not None and self.media > policy.max_media
-        )
+        return any(self.excess(policy))
 
 
 def bulk_of(conversation: Conversation, policy: Policy) -> Bulk | None:
@@ -59,13 +63,18 @@ def bulk_of(conversation: Conversation, policy: Policy) -> Bulk | None:
     return Bulk(len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass")), media)
 
 
-def lightest_tail(conversation: Conversation, policy: Policy, weights: Sequence[int]) -> int | None:
+def lightest_tail(bulk: Bulk | None, conversation: Conversation, policy: Policy, weights: Sequence[int]) -> int | None:
     """
     How many tokens at the end of a request that is too heavy are light enough; ``None`` if it is not too heavy.
 
     Media are counted, bytes are taken to be spread as tokens are; half of what is allowed is left to what comes next.
+
+    Args:
+        bulk: what the request weighs, if that is limited.
+        conversation: what it holds.
+        policy: what it may weigh.
+        weights: tokens of each message.
     """
-    bulk = bulk_of(conversation, policy)
     if bulk is None or not bulk.exceeds(policy):
         return None
     tokens = sum(weights)

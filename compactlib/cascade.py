@@ -158,7 +158,7 @@ def _cleared(conversation: Conversation, policy: Policy, task: Task) -> Outcome:
     account = Account(conversation, policy, task)
     memo = account.memo
     try:
-        account.before_tokens = before = memo.request(conversation)
+        account.before_tokens = memo.request(conversation)
         account.sizes = known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
         if not policy.auto and task.when == "auto":
             return account.unchanged("auto-off")
@@ -166,7 +166,7 @@ def _cleared(conversation: Conversation, policy: Policy, task: Task) -> Outcome:
             return account.unchanged("below-trigger")
         if conversation.settled and conversation.settled == len(conversation.messages):
             return account.unchanged("nothing-new")
-        cleared = _clear(conversation, policy, task, memo, known, before)
+        cleared = _clear(account, known)
     except StoreError as error:
         return account.refused("store-failed", str(error), ())
     except PolicyError as error:
@@ -178,32 +178,27 @@ def _cleared(conversation: Conversation, policy: Policy, task: Task) -> Outcome:
     return _by_clearing(account, known, cleared)
 
 
-def _clear(
-    conversation: Conversation, policy: Policy, task: Task, memo: Memo, known: Sizes, before_tokens: int
-) -> Cleared | None:
+def _clear(account: Account, known: Sizes) -> Cleared | None:
+    conversation, policy, task = account.conversation, account.policy, account.task
     if task.store is None:
         raise PolicyError("store", "clearing needs one, because what is cleared has to be kept", rule="L10")
     least = policy.clearing.clear_at_least_tokens
     if least is None:
         least = known.min_gain if task.when == "auto" else 1
-    bulk = bulk_of(conversation, policy)
-    media = bytes_ = 0
-    if bulk is not None:
-        media = max(bulk.media - (policy.max_media or bulk.media), 0)
-        bytes_ = max((bulk.body_bytes or 0) - (policy.max_body_bytes or bulk.body_bytes or 0), 0)
+    excess_bytes, excess_media = (0, 0) if account.bulk is None else account.bulk.excess(policy)
     return clear(
         conversation,
         divide(conversation),
-        memo,
+        account.memo,
         task.store,
         options=policy.clearing,
-        before_tokens=before_tokens,
+        before_tokens=account.before_tokens,
         target_tokens=known.target,
-        tail_tokens=0 if media or bytes_ else max(known.tail, 0),
+        tail_tokens=0 if account.is_heavy else max(known.tail, 0),
         least_gain_tokens=least,
         issued=task.issued or {},
-        excess_media=media,
-        excess_bytes=bytes_,
+        excess_media=excess_media,
+        excess_bytes=excess_bytes,
         untouched={conversation.position(pin if isinstance(pin, int) else pin[0]) for pin in task.pins},
     )
 

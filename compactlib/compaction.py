@@ -53,14 +53,15 @@ from .planning import CannotPlanError, Plan, overhead_tokens, plan
 from .summaries.acceptance import Accepted, Code, Rejected
 from .summaries.schema import Sections, parse_sections, render_sections, schema_for
 from .tasks import Rung, Task
-from .tokens import Memo
-from .tokens.usage import Anchor
 from .verifying import new_violations
 from .visible import effective
 
-__all__ = ["Answer", "Event", "compaction", "is_due", "seen_tokens"]
+__all__ = ["Answer", "Event", "compaction", "is_due"]
 
 _SNIPPED: Final = re.compile(r"- of the \d+ messages before this record, \d+ were dropped without a summary")
+
+_COUNTS: Final = ("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun", "repeated")
+"""What was done to a reply, as `Accepted` counts it."""
 
 Event: TypeAlias = AskSummary | AskReview
 """What the engine asks."""
@@ -101,10 +102,10 @@ def compaction(
             return account.unchanged("auto-off")
         if conversation.settled and conversation.settled == len(conversation.messages) and task.when != "overflow":
             return account.unchanged("nothing-new")
-        heavy = bulk_of(conversation, policy)
-        is_heavy = heavy is not None and heavy.exceeds(policy)
-        least_gain = known.min_gain if task.when == "auto" and not is_heavy else 1
-        account.plan = made = plan(conversation, policy, task, account.memo, before, least_gain=least_gain, rung=rung)
+        least_gain = known.min_gain if task.when == "auto" and not account.is_heavy else 1
+        account.plan = made = plan(
+            conversation, policy, task, account.memo, before, least_gain=least_gain, rung=rung, bulk=account.bulk
+        )
         if rung != "summarise":
             sections = _written(account, made, rung)
             return _finish(account, made, sections, rung, least_gain)
@@ -129,32 +130,22 @@ def compaction(
 
 def is_due(account: Account, trigger_tokens: int) -> bool:
     """Whether a request is above the trigger, or heavier than the policy allows."""
-    conversation, policy = account.conversation, account.policy
-    bulk = bulk_of(conversation, policy)
-    if bulk is not None and bulk.exceeds(policy):
-        return True
-    return seen_tokens(conversation, account.memo, account.before_tokens, account.task.anchor) > trigger_tokens
+    return account.is_heavy or _seen_tokens(account) > trigger_tokens
 
 
-def seen_tokens(conversation: Conversation, memo: Memo, whole_tokens: int, anchor: Anchor | None) -> int:
+def _seen_tokens(account: Account) -> int:
     """
-    How large a request is for its model.
+    How large the request is for its model.
 
-    Args:
-        conversation: what would be sent.
-        memo: counts its messages.
-        whole_tokens: its size as it stands.
-        anchor: what a provider reported; from before the last compaction it says nothing and is passed over.
-
-    Returns:
-        What was reported and the estimate of what came after; without a
-        report the size after the provider's own edits.
+    What a provider reported, and the estimate of what came after; a report
+    from before the last compaction says nothing and is passed over.  Without
+    one the size after the provider's own edits.
     """
-    messages = conversation.messages
-    if anchor is not None and conversation.settled <= anchor.position <= len(messages):
-        return anchor.size(messages, memo)
+    conversation, memo, anchor = account.conversation, account.memo, account.task.anchor
+    if anchor is not None and conversation.settled <= anchor.position <= len(conversation.messages):
+        return anchor.size(conversation.messages, memo)
     seen = effective(conversation, counter=memo.counter)
-    return whole_tokens if seen is conversation else memo.request(seen)
+    return account.before_tokens if seen is conversation else memo.request(seen)
 
 
 def _written(account: Account, plan: Plan, rung: Rung) -> Sections:
@@ -164,8 +155,8 @@ def _written(account: Account, plan: Plan, rung: Rung) -> Sections:
     if rung == "collapse":
         note = "- the turns below stand for themselves: each prompt as it was written, then a digest of what followed it"
     else:
-        first, last = account.conversation.wire_index(0), account.conversation.wire_index(plan.choice.position - 1)
-        note = f"- of the {last - first + 1} messages before this record, {len(plan.replaced)} were dropped without a summary"
+        before = account.conversation.wire_index(plan.choice.position - 1) + 1
+        note = f"- of the {before} messages before this record, {len(plan.replaced)} were dropped without a summary"
     items = [item for item in sections.items("critical") if item != note and not _SNIPPED.fullmatch(item)]
     sections = sections.with_items("critical", [*items, note])
     needed, ceiling = account.memo.counter(render_sections(sections)), ceiling_of(account, plan)
@@ -179,10 +170,7 @@ def _judged(account: Account, plan: Plan, verdict: Accepted | Rejected, least_ga
     """What comes of a verdict."""
     if isinstance(verdict, Rejected):
         return account.refused(f"summary-failed:{verdict.code.value}", verdict.why, plan.irreducible)
-    counts = {
-        name: getattr(verdict, name)
-        for name in ("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun", "repeated")
-    }
+    counts = {name: getattr(verdict, name) for name in _COUNTS}
     return _finish(account, plan, verdict.sections, "summarise", least_gain, counts)
 
 
@@ -231,8 +219,7 @@ def _finish(
         dropped=[asdict(part) for part in gone],
         summary={
             "tokens": memo.counter(body),
-            **dict.fromkeys(("moved", "reopened", "escaped", "unverified", "contradicted", "unseen", "unrun", "repeated"), 0),
-            **(counts or {}),
+            **(counts or dict.fromkeys(_COUNTS, 0)),
             "anchors": anchors,
             "replaced_messages": len(plan.replaced),
             "had_previous": bool(plan.previous),

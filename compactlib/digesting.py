@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve, field, frozen
 
@@ -37,8 +37,7 @@ from .asking import Question, ask
 from .budget import Policy
 from .collapsing import closed_turns, turn_key
 from .compaction import Answer, Event
-from .driving import AsyncSummarise, Summarise, adrive, drive
-from .errors import PolicyError
+from .driving import AsyncSummarise, Summarise, adrive, check_arguments, drive
 from .model import Conversation, Json, Message
 from .persons import person_words
 from .planning import CannotPlanError
@@ -123,13 +122,8 @@ async def adigest(
     return await adrive(digesting(conversation, policy, _task(conversation, policy, digests, summarise)), summarise)
 
 
-def _task(conversation: Any, policy: Any, digests: Any, summarise: Any) -> Task:
-    if not isinstance(conversation, Conversation):
-        raise PolicyError("conversation", f"a Conversation, as `parse` gives it, not {type(conversation).__name__}")
-    if not isinstance(policy, Policy):
-        raise PolicyError("policy", f"a Policy, not {type(policy).__name__}")
-    if summarise is not None and not callable(summarise):
-        raise PolicyError("summarise", f"something that can be called, not {type(summarise).__name__}")
+def _task(conversation: Conversation, policy: Policy, digests: Mapping[str, str], summarise: object) -> Task:
+    check_arguments(conversation, policy, summarise=summarise)
     return Task(digests=digests)
 
 

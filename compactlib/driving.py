@@ -25,13 +25,14 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
+from .arguments import need, shown
 from .asking import Reply
 from .budget import Policy
 from .cascade import cascade
 from .compaction import Answer, Event
 from .errors import PolicyError, PromptTooLongError, SummariserError
 from .markers import Issued
-from .model import Conversation
+from .model import Conversation, need_conversation
 from .outcomes import AskSummary, Compacted, Outcome, Review, SummaryFailed, Vetoed
 from .store import Store
 from .summaries.acceptance import Code, Summary
@@ -40,7 +41,17 @@ from .summaries.rendering import SummaryRequest
 from .tasks import Pin, Reminder, Rung, Task, When
 from .tokens.usage import Anchor
 
-__all__ = ["AsyncReviewHook", "AsyncSummarise", "ReviewHook", "Summarise", "acompact", "adrive", "compact", "drive"]
+__all__ = [
+    "AsyncReviewHook",
+    "AsyncSummarise",
+    "ReviewHook",
+    "Summarise",
+    "acompact",
+    "adrive",
+    "check_arguments",
+    "compact",
+    "drive",
+]
 
 Summarise: TypeAlias = Callable[[SummaryRequest], "str | Summary"]
 """Answers one request with the text of a summary; whatever it raises is a failed reply."""
@@ -124,7 +135,7 @@ def compact(
     """
     if inspect.iscoroutinefunction(summarise):
         raise TypeError("summarise is a coroutine function: await acompact(...) instead")
-    _check(conversation, policy, summarise, review)
+    check_arguments(conversation, policy, summarise=summarise, review=review)
     task = Task(
         when=when,
         focus=focus,
@@ -165,15 +176,18 @@ def drive(engine: Generator[Event, Answer, _Made], summarise: Summarise, review:
         return made
 
 
-def _check(conversation: Any, policy: Any, summarise: Any, review: Any) -> None:
-    """Whether these arguments are what they are declared to be; `Task` looks at the others."""
-    if not isinstance(conversation, Conversation):
-        raise PolicyError("conversation", f"a Conversation, as `parse` gives it, not {type(conversation).__name__}")
-    if not isinstance(policy, Policy):
-        raise PolicyError("policy", f"a Policy, not {type(policy).__name__}")
-    for name, function in (("summarise", summarise), ("review", review)):
+def check_arguments(conversation: object, policy: object, **functions: object) -> None:
+    """
+    Whether these arguments are what they are declared to be; `Task` looks at the others.
+
+    Raises:
+        PolicyError: one is not; of *functions* each may be left out.
+    """
+    need_conversation(conversation)
+    need("policy", policy, Policy, "a Policy")
+    for name, function in functions.items():
         if function is not None and not callable(function):
-            raise PolicyError(name, f"something that can be called, not {type(function).__name__}")
+            raise PolicyError(name, f"something that can be called, not {shown(function)}")
 
 
 def _answered(answer: Summarise, request: SummaryRequest) -> Reply:
@@ -244,7 +258,7 @@ async def acompact(
     run: str = "",
 ) -> Outcome:
     """`compact` for a summariser that is awaited; see there."""
-    _check(conversation, policy, summarise, review)
+    check_arguments(conversation, policy, summarise=summarise, review=review)
     task = Task(
         when=when,
         focus=focus,

@@ -29,6 +29,8 @@ How it works
     same shape, and the four commonest classes have a fast maker beside their
     constructor (`new_message` and its like).
 
+    It is one file, because blocks, messages and conversations name each other.
+
 What is not here
     How a conversation divides into turns and steps (`turns`), what is legal
     (`protocol`), and how wire bodies are read and written (`dialects`).

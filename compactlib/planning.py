@@ -16,7 +16,8 @@ Rules it obeys
     * A message without any words is nobody's, and is not kept.
 
 What is not here
-    Asking, assembling and checking (`compaction`).
+    Pins (`pinning`), what the summary stands for (`replacing`), and asking,
+    assembling and checking (`compaction`).
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from .budget import SMALLEST_SUMMARY_TOKENS, Policy, Sizes, sizes
-from .bulk import lightest_tail
+from .bulk import Bulk, lightest_tail
 from .collapsing import collapse_at, entries
 from .cuts import Choice, Cuts, choose, find_cuts, tail_tokens
 from .errors import PolicyError
-from .model import Block, Call, Conversation, Media, Message, Opaque, Origin, Result, Text, wire
+from .model import Block, Conversation, Message, Origin, Text
 from .outcomes import Part
 from .persons import all_words, quoted, said_before, says, tokens_owed
+from .pinning import pin_message, pinned, wholly_pinned
 from .protocol.profiles import Profile, profile_named
+from .replacing import CompactionObject, no_longer_kept, opaque_in, previous_record, replaced_by
 from .summaries.changed import LIMIT_CHARS, changed_files, read_changed, write_changed
-from .summaries.head import DIGEST_NOTE, Earlier, Layout, read_earlier, read_summary, user_message
-from .summaries.transcript import argument_text
-from .tasks import Pin, Reminder, Rung, Task
+from .summaries.head import Layout, user_message
+from .tasks import Reminder, Rung, Task
 from .tokens import Memo
-from .turns import Division, Kind, divide, origins
-from .visible import is_compaction
+from .turns import Division, Kind, divide
 
 __all__ = ["CannotPlanError", "Plan", "bound_of", "overhead_tokens", "plan", "profile_of"]
 
@@ -116,7 +117,7 @@ def profile_of(conversation: Conversation, policy: Policy) -> Profile:
 def overhead_tokens(conversation: Conversation, memo: Memo) -> int:
     """System prompt and tools, the system messages that stand first, and the provider's compaction object."""
     messages = conversation.messages
-    opaque = _opaque(messages)
+    opaque = opaque_in(messages)
     standing = list(opaque.kept) if opaque is not None else []
     for message in messages[0 if opaque is None or opaque.at else 1 :]:
         if message.role not in ("system", "developer"):
@@ -134,6 +135,7 @@ def plan(
     *,
     least_gain: int,
     rung: Rung = "summarise",
+    bulk: Bulk | None = None,
 ) -> Plan:
     """
     Decide everything that can be decided without a model.
@@ -146,6 +148,7 @@ def plan(
         before_tokens: size of the whole request.
         least_gain: what has to be saved, in tokens.
         rung: who writes the summary: a summariser, the digests (``collapse``), or nobody (``snip``).
+        bulk: what the request weighs, if that is limited.
 
     Raises:
         CannotPlanError: there is nothing that could help.
@@ -161,7 +164,7 @@ def plan(
     cuts = find_cuts(conversation, division)
     weights = memo.sizes(messages)
 
-    pinned = _pinned(conversation, division, task.pins)
+    pins = pinned(conversation, division, task.pins)
     overhead = overhead_tokens(conversation, memo)
     rough = sizes(policy, overhead_tokens=overhead)
     texts = [*_changed_files(messages, division, policy, rough), *_texts(task.reminders)]
@@ -172,15 +175,15 @@ def plan(
             f"system prompt and tools take {overhead} of the {rough.trigger} tokens at which compaction starts",
             (Part("overhead", overhead),),
         )
-    opaque = _opaque(messages)
+    opaque = opaque_in(messages)
     preamble = _preamble(conversation, division, rough.extras, memo) if opaque is None else ()
     # The pins that end up in the tail are not repeated in the head, but which
     # they are depends on the cut, and the cut on their size: count them all.
-    pinned_tokens = sum(memo.message(_pin_message([block], profile)) for _, _, block in pinned)
+    pinned_tokens = sum(memo.message(pin_message([block], profile)) for _, _, block in pins)
     needed = pinned_tokens + memo.messages((*preamble, *reminded))
-    places = {(at, place) for at, place, _ in pinned}
+    places = {(at, place) for at, place, _ in pins}
     standing = _standing(kinds, weights, opaque)
-    light = lightest_tail(conversation, policy, weights)
+    light = lightest_tail(bulk, conversation, policy, weights)
     known, choice, owed = _choice(
         division, cuts, weights, messages, policy, overhead, needed, places, standing, memo, rung, light
     )
@@ -202,13 +205,13 @@ def plan(
         choice, owed = collapse.choice, 0
 
     if pinned_tokens > known.room // 2:
-        names = tuple(sorted({conversation.wire_index(at) for at, _, _ in pinned}))
+        names = tuple(sorted({conversation.wire_index(at) for at, _, _ in pins}))
         why = f"the pins alone take {pinned_tokens} of {known.room} tokens of room, more than half"
         raise CannotPlanError("irreducible", why, (Part("overhead", overhead), Part("pins", pinned_tokens, names)))
 
     cut = choice.position
-    kept_pins = [block for at, _, block in pinned if at < cut and at != choice.prompt]
-    pin_messages = (_pin_message(kept_pins, profile),) if kept_pins else ()
+    kept_pins = [block for at, _, block in pins if at < cut and at != choice.prompt]
+    pin_messages = (pin_message(kept_pins, profile),) if kept_pins else ()
     prompt = () if choice.prompt is None or not says(messages[choice.prompt]) else (messages[choice.prompt],)
     system = tuple(messages[at] for at in range(cut) if kinds[at] is Kind.SYSTEM)
     compacted = () if opaque is None else opaque.kept
@@ -221,9 +224,9 @@ def plan(
     if smallest >= before_tokens - least_gain:
         why = f"the smallest result there could be has {smallest} tokens, the input {before_tokens}"
         raise CannotPlanError("irreducible", why, irreducible)
-    previous, before = _previous(messages, division, cut, task.previous)
-    pinned_at = _wholly_pinned(messages, places)
-    replaced = _replaced(messages, division, cut, {choice.prompt, *pinned_at}, preamble, opaque)
+    previous, before = previous_record(messages, division, cut, task.previous)
+    pinned_at = wholly_pinned(messages, places)
+    replaced = replaced_by(messages, division, cut, {choice.prompt, *pinned_at}, preamble, opaque)
     prompts = tuple(one.text for one in before if one.kind == "prompt")
     persons = all_words(division, messages, cut, choice.prompt, prompts)
     if collapse is not None:
@@ -231,7 +234,7 @@ def plan(
     else:
         allowance = max(known.extras - needed - standing[cut], owed)
         earlier = quoted(division, messages, cut, choice.prompt, places, prompts, policy, allowance, memo)
-        replaced = (*_no_longer_kept(before, earlier), *replaced)
+        replaced = (*no_longer_kept(before, earlier), *replaced)
     if not replaced:
         if previous:
             raise CannotPlanError("nothing-new", "only the previous summary would be summarised")
@@ -261,7 +264,7 @@ def plan(
     )
 
 
-def _standing(kinds: tuple[Kind, ...], weights: list[int], opaque: _Compacted | None) -> list[int]:
+def _standing(kinds: tuple[Kind, ...], weights: list[int], opaque: CompactionObject | None) -> list[int]:
     """For each position the tokens of the system messages before it, but those that stand first, which are overhead."""
     first = 0 if opaque is None or opaque.at else 1
     while first < len(kinds) and kinds[first] is Kind.SYSTEM:
@@ -368,65 +371,6 @@ def _changed_files(messages: tuple[Message, ...], division: Division, policy: Po
     return [text] if text else []
 
 
-def _pinned(conversation: Conversation, division: Division, pins: Sequence[Pin]) -> list[tuple[int, int, Block]]:
-    """Pinned blocks with their places (message, block): those of the head, then those named by the caller, each once."""
-    messages = conversation.messages
-    held = {
-        (at, place) for at, kind in enumerate(division.kinds) if kind is Kind.PIN for place in range(len(messages[at].blocks))
-    }
-    named: set[tuple[int, int]] = set()
-    for pin in pins:
-        index, place = pin if isinstance(pin, tuple) else (pin, None)
-        if not 0 <= index < conversation.length:
-            raise PolicyError("pins", f"there is no message {index} among {conversation.length}")
-        first, last = conversation.position(index), conversation.position(index + 1)  # a fused head is one message on the wire
-        spots = [(at, one) for at in range(first, last) for one in range(len(messages[at].blocks))]
-        if place is not None and not 0 <= place < len(spots):
-            raise PolicyError("pins", f"message {index} has no block {place}")
-        for at, one in spots if place is None else spots[place : place + 1]:
-            if division.kinds[at] not in (Kind.SUMMARY, Kind.REMINDER) and not _is_mark(messages[at].blocks[one]):
-                named.add((at, one))
-    return [(at, place, _spoken(messages[at], place)) for at, place in [*sorted(held), *sorted(named - held)]]
-
-
-def _is_mark(block: Block) -> bool:
-    """Whether a block only marks where a cached prefix ends (Bedrock); it goes with what it marks."""
-    return isinstance(block, Opaque) and block.kind == "cachePoint"
-
-
-def _spoken(message: Message, place: int) -> Block:
-    """A block as a user can say it: what only the model's words carry (citations, signatures, their type) stays behind."""
-    block = message.blocks[place]
-    return Text(block.text) if isinstance(block, Text) and message.role == "model" else block
-
-
-def _wholly_pinned(messages: tuple[Message, ...], places: set[tuple[int, int]]) -> set[int]:
-    """Messages of words and media that are pinned whole, so that nothing in them needs another place."""
-    return {
-        at
-        for at, _ in places
-        if all(
-            _is_mark(block) or ((at, place) in places and isinstance(block, Text | Media))
-            for place, block in enumerate(messages[at].blocks)
-        )
-    }
-
-
-def _pin_message(blocks: Sequence[Block], profile: Profile) -> Message:
-    """Pins as one message; a call or a result is quoted, because it is illegal without its step (law L8)."""
-    made: list[Block] = []
-    for block in blocks:
-        if isinstance(block, Call):
-            made.append(Text(f"[pinned call {block.id} of {block.name}]\n{argument_text(block)}"))
-        elif isinstance(block, Result):
-            made.append(Text(f"[pinned result of {block.call_id}]\n{block.text}"))
-        elif isinstance(block, Text | Media):
-            made.append(block)
-        else:
-            raise PolicyError("pins", f"a {type(block).__name__.lower()} block cannot be pinned")
-    return user_message(made, Origin.PIN, profile)
-
-
 def _preamble(conversation: Conversation, division: Division, allowance: int, memo: Memo) -> tuple[Message, ...]:
     """What stands before the first prompt, while it fits; of equal messages only the last."""
     messages = conversation.messages
@@ -443,31 +387,6 @@ def _preamble(conversation: Conversation, division: Division, allowance: int, me
             break
         kept.append(message)
     return tuple(kept)
-
-
-@frozen
-class _Compacted:
-    """Where a provider's compaction object stands: its message, its place among the blocks, and what is kept of it."""
-
-    at: int
-    place: int
-    kept: tuple[Message]
-
-
-def _opaque(messages: tuple[Message, ...]) -> _Compacted | None:
-    """The last compaction object, if nobody but the provider can read it: it stays, verbatim."""
-    for at in range(len(messages) - 1, -1, -1):
-        content = messages[at].content
-        if isinstance(content, str):
-            continue
-        for place in range(len(content) - 1, -1, -1):
-            block = content[place]
-            if isinstance(block, Opaque) and is_compaction(block):
-                if isinstance(block.value.get("content"), str):
-                    return None
-                message = messages[at]
-                return _Compacted(at, place, (message if len(content) == 1 else evolve(message, content=(block,), origin=None),))
-    return None
 
 
 def _no_cut(division: Division, cuts: Cuts, policy: Policy) -> str:
@@ -503,79 +422,3 @@ def _irreducible(
     if smallest.prompt is not None:
         parts.append(Part("prompt", weights[smallest.prompt], (at(smallest.prompt),)))
     return tuple(part for part in parts if part.tokens)
-
-
-def _previous(messages: tuple[Message, ...], division: Division, cut: int, given: str | None) -> tuple[str, tuple[Earlier, ...]]:
-    """The body of the summary that is replaced, and the prompts and digests that stood behind it (law L20)."""
-    body = given or ""
-    earlier: tuple[Earlier, ...] = ()
-    for at in range(min(cut, division.head_stop)):
-        if division.kinds[at] is not Kind.SUMMARY:
-            continue
-        texts = [block.text for block in messages[at].blocks if isinstance(block, Text)]
-        head = read_summary(texts[0]) if texts else None
-        if head is not None:
-            body = given or head.body
-            earlier = tuple(entry for text in texts[1:] for entry in read_earlier(text))
-            break
-    if not body:
-        for message in messages[:cut]:
-            for block in message.blocks:
-                if isinstance(block, Opaque) and block.kind == "compaction" and isinstance(block.value.get("content"), str):
-                    body = block.value["content"]
-    return body, earlier
-
-
-def _replaced(
-    messages: tuple[Message, ...],
-    division: Division,
-    cut: int,
-    elsewhere: set[int | None],
-    preamble: tuple[Message, ...],
-    opaque: _Compacted | None,
-) -> tuple[Message, ...]:
-    """What the summary stands for, each message with its origins stated; not what stays verbatim *elsewhere*."""
-    replaced = []
-    start, place = (0, 0) if opaque is None else (opaque.at, opaque.place)
-    for at in range(start, cut):
-        kind = division.kinds[at]
-        message = messages[at]
-        if at in elsewhere or kind in (Kind.SYSTEM, Kind.PIN, Kind.REMINDER) or any(message is kept for kept in preamble):
-            continue
-        if kind is Kind.SUMMARY and at < division.head_stop and read_summary(message.text) is not None:
-            continue
-        blocks = message.blocks
-        where = origins(message, kind)
-        kept = [
-            (block, origin)
-            for block, origin in list(zip(blocks, where, strict=True))[place if at == start else 0 :]
-            if not (isinstance(block, Opaque) and block.kind == "compaction")
-        ]
-        if kept or not blocks:
-            content = message.content if isinstance(message.content, str) else tuple(block for block, _ in kept)
-            replaced.append(evolve(message, content=content, origin=tuple(origin for _, origin in kept)))
-    return tuple(replaced)
-
-
-def _no_longer_kept(before: Sequence[Earlier], earlier: Sequence[Block]) -> tuple[Message, ...]:
-    """
-    What stood behind the previous summary and is now replaced: digests behind their prompts, and prompts without room.
-
-    Each is shown as a message, in the place of those that it stands for.
-    """
-    kept = {entry.text for block in earlier if isinstance(block, Text) for entry in read_earlier(block.text)}
-    made: list[Message] = []
-    said: list[tuple[Text, Origin]] = []
-    for entry in before:
-        if entry.kind == "prompt":
-            said.append((Text(entry.text), Origin.HUMAN))
-            continue
-        said.append((Text(f"{DIGEST_NOTE}{entry.text}"), Origin.HARNESS))
-        made.append(_shown(said))
-        said = []
-    said = [(text, origin) for text, origin in said if text.text not in kept]
-    return (*made, _shown(said)) if said else tuple(made)
-
-
-def _shown(said: Sequence[tuple[Text, Origin]]) -> Message:
-    return Message("user", tuple(text for text, _ in said), wire("user"), tuple(origin for _, origin in said))

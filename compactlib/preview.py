@@ -24,8 +24,7 @@ from attrs import field, frozen
 
 from .asking import bare_headings
 from .budget import Policy
-from .driving import compact
-from .errors import PolicyError
+from .driving import check_arguments, compact
 from .markers import Issued
 from .model import Conversation, Json
 from .outcomes import Compacted, Dropped, Outcome
@@ -101,8 +100,7 @@ def plan(
     'below-trigger'
     """
     requests: list[SummaryRequest] = []
-    if not isinstance(policy, Policy):
-        raise PolicyError("policy", f"a Policy, not {type(policy).__name__}")
+    check_arguments(conversation, policy)
     extractive = Extractive(counter=policy.counter)
 
     def answer(request: SummaryRequest) -> str:

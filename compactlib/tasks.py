@@ -21,11 +21,11 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen
 
-from .arguments import shown
+from .arguments import need, need_one_of, shown
 from .errors import PolicyError
 from .markers import Issued
 from .options import RUNGS, Rung
-from .store import Store
+from .store import Store, need_store
 from .tokens.usage import Anchor
 
 __all__ = ["RUNGS", "Pin", "Reminder", "Rung", "Task", "When"]
@@ -46,16 +46,15 @@ said that the prompt is too long.
 def _of_class(kind: type, what: str) -> Callable[[Any, Any, Any], None]:
     def check(task: Task, attribute: Any, value: Any) -> None:
         del task
-        if value is not None and not isinstance(value, kind):
-            raise PolicyError(attribute.name, f"{what}, not {type(value).__name__}")
+        if value is not None:
+            need(attribute.name, value, kind, what)
 
     return check
 
 
 def _when(task: Task, attribute: Any, value: Any) -> None:
     del task
-    if value not in ("auto", "now", "overflow"):
-        raise PolicyError(attribute.name, f"'auto', 'now' or 'overflow', not {shown(value)}")
+    need_one_of(attribute.name, value, ("auto", "now", "overflow"))
 
 
 def _sequence(task: Task, attribute: Any, value: Any) -> None:
@@ -79,9 +78,9 @@ def _reminders(task: Task, attribute: Any, value: Any) -> None:
 
 
 def _store(task: Task, attribute: Any, value: Any) -> None:
-    del task
-    if value is not None and not (callable(getattr(value, "put", None)) and callable(getattr(value, "get", None))):
-        raise PolicyError(attribute.name, f"something with put and get, not {type(value).__name__}")
+    del task, attribute
+    if value is not None:
+        need_store(value)
 
 
 def _rungs(task: Task, attribute: Any, value: Any) -> None:

@@ -421,3 +421,15 @@ def test_a_wish_lengthens_the_tail_as_far_as_there_is_room_and_never_shortens_it
     assert tail_of(none)[0] >= tail_of(plain)[0]
     assert isinstance(all_, Compacted)
     assert all_.reason == "target-met"
+
+
+def test_system_message_that_may_not_stand_first_is_not_moved() -> None:
+    """Anthropic takes one among the others alone: law L26 has no place for it, so nothing is changed."""
+    added = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "read"}}
+    first, *others = cl.render(long_conversation())
+    conversation = cl.parse([first, {"role": "system", "content": [added]}, *others], dialect="anthropic")
+    outcome = cl.compact(conversation, POLICY, when="now", summarise=answer)
+
+    assert isinstance(outcome, Refused)
+    assert outcome.reason == "internal-invalid"
+    assert outcome.conversation is conversation

@@ -36,8 +36,8 @@ TIMES: Final = 20
 WINDOWS: Final = (4_096, 8_000, 16_000, 32_000, 64_000)
 FOLDERS: Final = ("claude_code", "pi", "anthropic_requests", "openai_chat_requests")
 RECORDED: Final = ("anthropic", "bedrock", "gemini", "mistral", "openai-chat", "openai-responses")
-SAMPLED: Final = 60
-"""Every sixtieth recorded request."""
+SAMPLED: Final = 200
+"""Every two hundredth recorded request, the first of each file among them."""
 WHOLE: Final = os.environ.get("COMPACTLIB_WHOLE") == "1"
 
 
@@ -84,12 +84,24 @@ def twenty(name: str, conversation: Conversation, window: int) -> Counter[str]:
         findings = [str(finding) for finding in judge(record) if finding.verdict == "broken"]
 
         assert findings == [], (name, window, number)
-        assert not outcome.reason.startswith(("callback", "internal"))
+        if _has_no_layout(subject) and outcome.reason == "internal-invalid":
+            assert outcome.conversation is subject
+        else:
+            assert not outcome.reason.startswith(("callback", "internal"))
         reasons[outcome.reason] += 1
         if isinstance(outcome, cl.Compacted):
             made = record.after
             current = made if is_list else made[key]
     return reasons
+
+
+def _has_no_layout(conversation: Conversation) -> bool:
+    """
+    System messages that Anthropic takes among the others and not before them, under a beta.
+
+    Law L26 wants them first in the head, and A-ROLE-02 forbids that there, so such a compaction is refused.
+    """
+    return conversation.dialect == "anthropic" and any(message.role == "system" for message in conversation.messages)
 
 
 def chosen(number: int) -> tuple[int, ...]:

@@ -49,7 +49,7 @@ FLOORS: Final = (
     ("outcomes",),
     ("reminders", "tasks"),
     ("persons", "standing"),
-    ("collapsing",),
+    ("collapsing", "pinning", "replacing"),
     ("planning",),
     ("account",),
     ("suffixing",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from compactlib.conformance.checks import CHECKS, judge
@@ -9,7 +11,7 @@ from compactlib.conformance.running import observe
 from compactlib.conformance.saboteurs import SABOTEURS, Saboteur
 from compactlib.store import MemoryStore
 
-from .scenarios import scenario, seeded
+from .scenarios import Scenario, scenario, seeded
 
 CAUGHT = 3
 """How often each has to be caught."""
@@ -20,18 +22,27 @@ FAULTS = {
     "drops-on-failure": "raise",
     "honours-every-heading": "forge-section",
     "shows-the-first-500-characters": "plain",
+    "strips-thinking": "",
+    "takes-the-flags-away": "invent-path",
 }
-"""Saboteurs that have a chance only with a certain summariser."""
+"""Saboteurs that have a chance only, or most often, with a certain summariser."""
 STORED = ("stores-half",)
 """Saboteurs that have a chance only with a store."""
+
+
+@cache
+def tried(number: int, fault: str | None) -> Scenario:
+    """One of the scenarios that all of them meet, made once; who breaks law L19 gets his own, for he changes it."""
+    return scenario(seeded(f"saboteurs {number}"), fault=fault)
 
 
 @pytest.mark.parametrize("saboteur", SABOTEURS.values(), ids=SABOTEURS)
 def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
     """Besides it only laws that cannot be kept while it is broken so."""
     caught = 0
+    make = tried if saboteur.law != "L19" else tried.__wrapped__
     for number in range(TRIES):
-        made = scenario(seeded(f"saboteurs {number}"), fault=FAULTS.get(saboteur.name))
+        made = make(number, FAULTS.get(saboteur.name))
         if made.features & {"bad-counter", "bad-reminder"}:
             continue
         record, _ = observe(

@@ -25,12 +25,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, product
 from typing import Any, Literal, Protocol, TypeAlias
 
-__all__ = ["ARGUMENTS", "LETTERS", "MAKERS", "PICTURE", "Maker", "Mode", "build", "grammar", "legal_words", "words"]
+__all__ = [
+    "ARGUMENTS",
+    "LETTERS",
+    "MAKERS",
+    "PICTURE",
+    "Maker",
+    "Mode",
+    "build",
+    "conversations",
+    "grammar",
+    "legal_words",
+    "words",
+]
 
 LETTERS = "ptcdanri"
 SEPARATE = frozenset({"mistral", "openai-chat"})
@@ -53,6 +65,22 @@ def words(max_length: int) -> Iterator[str]:
     for length in range(1, max_length + 1):
         for letters in product(LETTERS, repeat=length):
             yield "".join(letters)
+
+
+def conversations(spelled: Iterable[str], dialect: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """
+    Words with their messages, each conversation once, under the first word for it.
+
+    Several words stand for the same where only one call is open, or none, and
+    the dialect has no place for words beside a result.
+    """
+    known = set()
+    for word in spelled:
+        messages = build(word, dialect)
+        text = json.dumps(messages)
+        if text not in known:
+            known.add(text)
+            yield word, messages
 
 
 def grammar(dialect: str, max_length: int, mode: Mode = "request") -> re.Pattern[str]:

@@ -22,6 +22,9 @@ How it works
     still be answered by the next neighbour: these are settled when the next
     message begins.
 
+    It is long because one dialect is one reader: what it has seen so far is shared
+    by all its rules.
+
 What is not here
     Rules about settings, tools and system (`request`), and the levels
     (`rules`).

@@ -68,6 +68,8 @@ What differs between dialects
     stand in a table of their own.  Which breach is which rule, and which is
     none, is the dialect's profile.
 
+    It is long because the table, its theory and its reading belong side by side.
+
 What is not here
     What a message contains (the readers), how bad a breach is (`rules`), and
     how a conversation is cut (`compactlib.turns`, which pairs calls by itself

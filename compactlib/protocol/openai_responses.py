@@ -23,6 +23,9 @@ How it works
     before it in its response and how its encrypted content read, can be told by
     ``original``: wire index -> the items of the response that it came from.
 
+    It is long because one dialect is one reader: what it has seen so far is shared
+    by all its rules.
+
 What is not here
     Reasoning and what follows it (`followers`), rules about settings and tools
     (`request`), and the levels (`rules`).

@@ -14,6 +14,8 @@ Rules it obeys
     * A profile is chosen by name.  The profile of a dialect has its name, and
       is the provider's own service; others are named after what they are.
 
+    It is long because it is a table, and a table is read side by side.
+
 What is not here
     How a wire shape is read (`compactlib.dialects`), and the checks
     (`validator`).

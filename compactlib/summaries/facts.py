@@ -27,6 +27,9 @@ How it works
     What survives is found by looking tokens up among those of the output.
     Only what would be written down is searched for, so the cost is bounded.
 
+    Finding, looking up and writing down are one file, because what is written
+    is the clause in which a fact was found.
+
 What is not here
     Whether the claims of a summary are borne out (`grounding`).
 """

@@ -28,6 +28,8 @@ How it works
     borne out.  Spaces and case are folded, and digits are compared without what
     groups them; Unicode is not normalised, for the reason in `provenance`.
 
+    It is one file, because each kind of claim is read by the same pass.
+
 What is not here
     What has to survive (`facts`), and who may give orders (`provenance`).
 """

@@ -36,8 +36,8 @@ WHOLE = os.environ.get("COMPACTLIB_WHOLE") == "1"
 EXAMPLES = dict.fromkeys(("anthropic", "openai-chat"), 5_000 if WHOLE else 2_000)
 FEWER = 1_500 if WHOLE else 500
 """In every other dialect, and for templates."""
-SELDOM = 100 if WHOLE else 250
-"""One in so many scenarios has to hold a premise that seldom holds."""
+SELDOM = {500: 125}
+"""One in so many scenarios has to hold a premise that seldom holds, in a hundred where nothing else is said."""
 STORED = {"anthropic": 300, "openai-chat": 300}
 STORED_FEWER = 120
 """With a store."""
@@ -81,7 +81,7 @@ def test_every_law_holds_for_every_outcome(name: str) -> None:
 
     rarely = seldom(SPELLINGS[name])
     assert {premise: held[premise] for premise in OFTEN if held[premise] < examples * 5 // 100} == {}
-    assert {premise: held[premise] for premise in rarely if held[premise] < examples // SELDOM} == {}
+    assert {premise: held[premise] for premise in rarely if held[premise] < examples // SELDOM.get(examples, 100)} == {}
     assert held["internal-invalid"] == 0
     assert {rule: count for rule, count in undecided.items() if count > examples // 100} == {}
 

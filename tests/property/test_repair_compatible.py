@@ -22,7 +22,7 @@ from compactlib.protocol.profiles import PROFILES
 from compactlib.protocol.repair import Repaired, repair
 from compactlib.turns import divide
 
-from ..words import build, words
+from ..words import conversations, words
 from .test_repair_laws import Messages, broken_laws, said, wounded
 
 DIALECT = "openai-chat"
@@ -69,12 +69,12 @@ def test_repair_of_several_faults_keeps_every_law(profile: str) -> None:
     holds()
 
 
-def repair_words(longest: int, profile: str) -> tuple[int, list[tuple[str, list[str]]]]:
-    """Repair every word: how many, and which broke a law or left what can be mended."""
+def repair_words(profile: str) -> tuple[int, list[tuple[str, list[str]]]]:
+    """Repair every word up to four letters: how many conversations they are, and which broke a law or left what can be mended."""
     count = 0
     wrong = []
-    for word in words(longest):
-        conversation = parse(build(word, DIALECT), dialect=DIALECT)
+    for word, messages in conversations(words(4), DIALECT):
+        conversation = parse(messages, dialect=DIALECT)
         close = bool(count % 2)
         made = repair(conversation, close=close, profile=profile)
         broken = laws(conversation, made, close=close, profile=profile)
@@ -91,17 +91,11 @@ def repair_words(longest: int, profile: str) -> tuple[int, list[tuple[str, list[
     return count, wrong
 
 
-@pytest.mark.parametrize("profile", ROUTES)
-def test_every_short_word_is_repaired(profile: str) -> None:
-    """Of all conversations of up to three messages nothing stays that can be mended."""
-    assert repair_words(3, profile) == (584, [])
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("profile", ROUTES)
-def test_every_word_of_four_letters_is_repaired(profile: str) -> None:
-    """The same for up to four messages."""
-    assert repair_words(4, profile) == (4680, [])
+def test_every_word_is_repaired(profile: str) -> None:
+    """Of all words of up to four letters, which are 2,248 conversations, nothing stays that can be mended."""
+    assert repair_words(profile) == (2_248, [])
 
 
 def test_many_neighbours_are_joined_once() -> None:

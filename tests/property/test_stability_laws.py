@@ -77,46 +77,42 @@ def compacted(made: Scenario) -> Compacted | None:
 
 
 @pytest.mark.parametrize("dialect", SPELLINGS)
-def test_nothing_new_nothing_done(dialect: str) -> None:
-    """Law L17: the same object, whoever asks, and nobody is asked."""
+def test_a_result_is_known_again(dialect: str) -> None:
+    """Nothing new, nothing done; and once it was on the wire it is still what it was."""
     count = 0
     for number in range(150):
         made = scenario(seeded(f"idle {dialect} {number}"), dialect=dialect, fault="")
         outcome = compacted(made)
-        if outcome is None:
-            continue
-        count += 1
-        for when in ("auto", "now"):
-            again = cl.compact(outcome.conversation, made.policy, summarise=pytest.fail, when=when)  # type: ignore[arg-type]  # one of two words
-            assert isinstance(again, Unchanged)
-            assert again.reason in ("nothing-new", "below-trigger")
-            assert again.conversation is outcome.conversation
-            assert again.before_tokens == again.after_tokens == outcome.after_tokens
+        if outcome is not None:
+            count += 1
+            is_left_alone(outcome, made.policy)
+            comes_back(outcome, SPELLINGS[dialect].dialect)
 
     assert count > 50
 
 
-@pytest.mark.parametrize("dialect", SPELLINGS)
-def test_a_result_that_was_on_the_wire_is_known_again(dialect: str) -> None:
-    """Laws L17 and L20: after render and parse it has the same sizes, one summary, and renders to the same bytes."""
-    count = 0
-    for number in range(120):
-        made = scenario(seeded(f"wire {dialect} {number}"), dialect=dialect, fault="")
-        outcome = compacted(made)
-        if outcome is None:
-            continue
-        count += 1
-        body = render(outcome.conversation)
-        back = cl.parse(body, dialect=SPELLINGS[dialect].dialect)
-        origins = [message.origin for message in outcome.conversation.messages]
+def is_left_alone(outcome: Compacted, policy: cl.Policy) -> None:
+    """Law L17: the same object, whoever asks, and nobody is asked."""
+    for when in ("auto", "now"):
+        again = cl.compact(outcome.conversation, policy, summarise=pytest.fail, when=when)  # type: ignore[arg-type]  # one of two words
 
-        assert render(back) == body
-        assert [message.origin for message in back.messages if message.origin is cl.Origin.SUMMARY] == [cl.Origin.SUMMARY]
-        for one, other in zip(origins, back.messages, strict=False):
-            if one in (cl.Origin.SUMMARY, cl.Origin.PIN, cl.Origin.REMINDER):
-                assert other.origin is one
+        assert isinstance(again, Unchanged)
+        assert again.reason in ("nothing-new", "below-trigger")
+        assert again.conversation is outcome.conversation
+        assert again.before_tokens == again.after_tokens == outcome.after_tokens
 
-    assert count > 40
+
+def comes_back(outcome: Compacted, dialect: str) -> None:
+    """Laws L17 and L20: after render and parse it has one summary, and renders to the same bytes."""
+    body = render(outcome.conversation)
+    back = cl.parse(body, dialect=dialect)
+    origins = [message.origin for message in outcome.conversation.messages]
+
+    assert render(back) == body
+    assert [message.origin for message in back.messages if message.origin is cl.Origin.SUMMARY] == [cl.Origin.SUMMARY]
+    for one, other in zip(origins, back.messages, strict=False):
+        if one in (cl.Origin.SUMMARY, cl.Origin.PIN, cl.Origin.REMINDER):
+            assert other.origin is one
 
 
 @given(st.randoms(use_true_random=False))
