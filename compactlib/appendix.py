@@ -148,12 +148,13 @@ def with_appendix(
 
 def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> tuple[str, str]:
     """One line for what had no room, facts and earlier items, and with a store the text that its reference stands for."""
-    lines = [*gone, *(f"- {fact.kind.value}: {fact.clause()}" for fact in facts)]
     references = sum(WAY_BACK in item for item in gone)
+    count = len(gone) - references + len(facts)
     if account.task.store is None:
-        return f"{_MORE}{len(lines) - references} {_LEFT_OUT}", ""
+        return f"{_MORE}{count} {_LEFT_OUT}", ""
+    lines = [*gone, *(f"- {fact.kind.value}: {fact.clause()}" for fact in facts)]
     text = "".join(f"{line}\n" for line in lines)
-    return f"{_MORE}{len(lines) - references} facts and {references} references{WAY_BACK}{reference_of(_bytes_of(text))}", text
+    return f"{_MORE}{count} facts and {references} references{WAY_BACK}{reference_of(_bytes_of(text))}", text
 
 
 def _references(messages: Sequence[Message], account: Account) -> list[str]:

@@ -10,7 +10,8 @@ Rules it obeys
       names it, and never an error from somewhere inside.
     * To look costs one ``isinstance``, whatever the argument holds.
     * To say what is wrong is safe: a message is never longer for a long value,
-      and nothing of the caller's is run to make it.
+      and nothing of the caller's is run to make it, but the words of an error
+      that a callback raised (`told`), whose failure is no other error.
 
 What is not here
     What an argument names (a message, a reference, a profile): that is looked
@@ -25,12 +26,13 @@ from typing import Final
 
 from .errors import PolicyError
 
-__all__ = ["LARGEST", "need", "need_one_of", "need_path", "need_whole", "shown"]
+__all__ = ["LARGEST", "need", "need_one_of", "need_path", "need_whole", "shown", "told"]
 
 LARGEST: Final = 2**53 - 1
 """The largest whole number that is accepted: sizes go into JSON, and beyond it not every reader of JSON is exact."""
 
 _SHOWN_CHARS: Final = 60
+_TOLD_CHARS: Final = 500
 
 
 def shown(value: object) -> str:
@@ -46,6 +48,22 @@ def shown(value: object) -> str:
     if type(value) is str or type(value) is bytes:
         return repr(value) if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]!r}..."
     return repr(value) if value is None or type(value) in (bool, float) else type(value).__name__
+
+
+def told(error: BaseException) -> str:
+    """
+    What foreign code raised, in words of bounded length; an error that cannot even say what it is is its class.
+
+    >>> told(KeyError("port")), len(told(ValueError("x" * 10**6)))
+    ("KeyError: 'port'", 515)
+    """
+    try:
+        words = str(error)
+    except Exception:  # noqa: BLE001 - its ``__str__`` is foreign code too
+        words = ""
+    if len(words) > _TOLD_CHARS:
+        words = f"{words[:_TOLD_CHARS]}..."
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def need(name: str, value: object, kind: type | UnionType, wanted: str) -> None:

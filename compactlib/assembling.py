@@ -26,6 +26,8 @@ What is not here
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain, repeat
 from typing import Any
 
 from attrs import evolve
@@ -61,32 +63,31 @@ def dropped(
 ) -> tuple[Dropped, ...]:
     """Which messages went, as ranges of the wire's indices; *rung* took them, and *ref* holds them."""
     kept = {id(message) for message in after.messages}
-    runs: list[Dropped] = []
+    runs: list[tuple[int, int, int]] = []
     for position, message in enumerate(before.messages[:cut]):
         if id(message) in kept:
             continue
         index = before.wire_index(position)
         tokens = memo.message(message)
-        if runs and index in (runs[-1].stop - 1, runs[-1].stop):
-            runs[-1] = evolve(runs[-1], stop=index + 1, tokens=runs[-1].tokens + tokens)
+        if runs and index in (runs[-1][1] - 1, runs[-1][1]):
+            runs[-1] = (runs[-1][0], index + 1, runs[-1][2] + tokens)
         else:
-            runs.append(Dropped(index, index + 1, rung, tokens, ref))
-    return tuple(runs)
+            runs.append((index, index + 1, tokens))
+    return tuple(Dropped(start, stop, rung, tokens, ref) for start, stop, tokens in runs)
 
 
 def first_changed(before: Conversation, after: Conversation) -> int:
     """The least message of the input at which the rendered blocks differ (law L18)."""
 
-    def blocks(conversation: Conversation) -> list[tuple[int, Any]]:
-        return [
-            (conversation.wire_index(at), (message.role, block.text if isinstance(block, Text) else block))
-            for at, message in enumerate(conversation.messages)
-            for block in message.blocks
-        ]
+    def blocks(conversation: Conversation) -> Iterator[tuple[int, Any]]:
+        for at, message in enumerate(conversation.messages):
+            for block in message.blocks:
+                yield conversation.wire_index(at), (message.role, block.text if isinstance(block, Text) else block)
 
-    ours = blocks(before)
-    theirs = blocks(after)
-    for (index, one), (_, other) in zip(ours, theirs, strict=False):
+    last = 0
+    theirs = chain((said for _, said in blocks(after)), repeat(None))  # what they have no more of differs
+    for (index, one), other in zip(blocks(before), theirs, strict=False):
         if one != other:
             return index
-    return ours[min(len(ours), len(theirs)) - 1][0]
+        last = index
+    return last

@@ -162,7 +162,7 @@ class Policy:
             fit (law L8).
         list_changed_files: whether the files that calls wrote are listed behind
             the summary, in one reminder (law L23).
-        auto: whether ``when="auto"`` may compact at all.
+        auto: whether anything but ``when="now"`` may compact at all; off means off, on overflow too.
         rungs: which rungs of the ladder run; if not given, those for which a
             call brings what they need, and ``snip`` by `on_overflow` alone.  A
             call that names rungs itself goes before.
@@ -223,7 +223,7 @@ class Policy:
     schema: Literal["full", "structured", "anchored", "brief"] = field(
         default="full", validator=_one_of("full", "structured", "anchored", "brief")
     )
-    headings: Mapping[str, str] = field(factory=dict, converter=_copied, validator=_headings, hash=False)
+    headings: Mapping[str, str] = field(factory=dict, converter=_copied, validator=_headings)
     language: str | None = field(default=None, validator=_optional_text)
     summary_form: Literal["serialised", "suffix"] = field(default="serialised", validator=_one_of("serialised", "suffix"))
     summariser_window_tokens: int | None = field(default=None, validator=_positive)

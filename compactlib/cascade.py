@@ -11,15 +11,18 @@ Rules it obeys
     * Law L6.  A rung that finished is a transition of its own and stays: if the
       summary then fails, what was cleared is cleared, and the report says what
       failed.
-    * Law L10.  Clearing needs a store; without one only messages as a whole
-      are removed, and the outcome holds them.
+    * Law L10.  Clearing that changes messages needs a store; without one only
+      messages as a whole are removed, and the outcome holds them.
     * Law L17.  At or below its trigger a rung does nothing.
     * What is pinned is not cleared.
 
 How it works
     *clear* has a trigger of its own, half the budget, below that of the
     summary: what can be fetched back is cleared early, what is summarised is
-    summarised late.  *collapse* needs digests.  If they are enough, no model
+    summarised late.  Where the policy wants it and the provider can, it is only
+    asked to hide the same (`editing`); if that is not enough, the next rung
+    begins with the input, because edits that a summary would follow are not
+    needed any more.  *collapse* needs digests.  If they are enough, no model
     is asked.  *snip* runs only where the caller named it, or where a provider
     said that the prompt is too long, the policy allows it and the rungs before
     did not bring the request below the budget.
@@ -29,7 +32,7 @@ How it works
     takes the place of the window (`_learned`).
 
 What is not here
-    What is cleared (`clearing`) and how messages are replaced (`compaction`).
+    What is cleared (`clearing`, `editing`) and how messages are replaced (`compaction`).
 """
 
 from __future__ import annotations
@@ -44,13 +47,15 @@ from .budget import Policy, Sizes, sizes
 from .bulk import bulk_of
 from .clearing import Cleared, clear
 from .compaction import Answer, Event, compaction, is_due
+from .editing import ask_to_hide, form_of
 from .errors import PolicyError, StoreError
 from .model import Conversation
 from .outcomes import Compacted, Dropped, Outcome, Refused
-from .planning import overhead_tokens
+from .planning import overhead_tokens, profile_of
 from .tasks import RUNGS, Rung, Task
 from .tokens import Memo
 from .turns import divide
+from .visible import request_tokens
 
 __all__ = ["cascade"]
 
@@ -75,20 +80,21 @@ def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator
             raise
     made: Compacted | None = None  # by the rungs so far
     last: Outcome | None = None  # of the last rung that ran
-    for rung in _rungs(policy, task):
+    for rung in _rungs(Account(conversation, policy, task)):
         if made is not None and _is_enough(made, task):
             break
         if rung == "snip" and rung not in (task.rungs or policy.rungs or ()) and isinstance(last, Compacted) and last.fits:
             break
-        current = conversation if made is None else made.conversation
-        further = task if made is None else _after(task, made)
+        asked = made is None or made.edits is not None  # nothing has been changed so far
+        current = conversation if made is None or asked else made.conversation
+        further = task if made is None or asked else _after(task, made)
         if rung == "clear":
             outcome: Outcome = _cleared(current, policy, further)
         else:
-            fresh = current if made is None else evolve(current, settled=0)
+            fresh = current if asked else evolve(current, settled=0)
             outcome = yield from compaction(fresh, policy, further, rung=rung)
         if isinstance(outcome, Compacted):
-            made = outcome if made is None else _joined(made, outcome)
+            made = outcome if made is None or asked else _joined(made, outcome)
         elif isinstance(outcome, Refused) and outcome.reason == "store-failed":
             return outcome if made is None else _with_failure(made, outcome)
         last = outcome
@@ -98,12 +104,16 @@ def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator
     return made if last is None or isinstance(last, Compacted) else _with_failure(made, last)
 
 
-def _rungs(policy: Policy, task: Task) -> tuple[Rung, ...]:
+def _rungs(account: Account) -> tuple[Rung, ...]:
     """The rungs to run, in their order."""
+    policy, task = account.policy, account.task
+    can_clear = task.store is not None or _can_ask(account)
+    if "clear" in (task.rungs or policy.rungs or ()) and not can_clear:
+        raise PolicyError("store", "clearing needs one, because what is cleared has to be kept", rule="L10")
     if task.rungs is not None:
         return tuple(rung for rung in RUNGS if rung in task.rungs)
     runs = {
-        "clear": task.store is not None and policy.auto,
+        "clear": policy.auto and can_clear,
         "collapse": bool(task.digests),
         "summarise": True,
         "snip": False,
@@ -112,6 +122,14 @@ def _rungs(policy: Policy, task: Task) -> tuple[Rung, ...]:
         runs = {rung: rung in policy.rungs for rung in RUNGS}
     runs["snip"] |= task.when == "overflow" and policy.on_overflow == "snip"
     return tuple(rung for rung in RUNGS if runs[rung])
+
+
+def _can_ask(account: Account) -> bool:
+    """Whether clearing changes no message."""
+    conversation, policy = account.conversation, account.policy
+    if policy.clearing.form == "rewrite" or account.is_heavy:
+        return False
+    return form_of(conversation, profile_of(conversation, policy), policy.clearing)[0] == "edit"
 
 
 def _is_enough(made: Compacted, task: Task) -> bool:
@@ -139,7 +157,7 @@ def _learned(conversation: Conversation, policy: Policy, task: Task) -> Policy:
     if task.when != "overflow":
         return policy
     memo = Memo(policy.counter)
-    refused = memo.request(conversation)
+    refused = request_tokens(conversation, memo)
     if refused > sizes(policy, overhead_tokens=0).budget:
         return policy
     return evolve(
@@ -158,14 +176,16 @@ def _cleared(conversation: Conversation, policy: Policy, task: Task) -> Outcome:
     account = Account(conversation, policy, task)
     memo = account.memo
     try:
-        account.before_tokens = memo.request(conversation)
+        account.before_tokens = request_tokens(conversation, account.memo)
         account.sizes = known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
-        if not policy.auto and task.when == "auto":
+        if not policy.auto and task.when != "now":
             return account.unchanged("auto-off")
         if task.when == "auto" and not is_due(account, known.clearing):
             return account.unchanged("below-trigger")
         if conversation.settled and conversation.settled == len(conversation.messages):
             return account.unchanged("nothing-new")
+        if _can_ask(account):
+            return _asked(account, known)
         cleared = _clear(account, known)
     except StoreError as error:
         return account.refused("store-failed", str(error), ())
@@ -182,9 +202,6 @@ def _clear(account: Account, known: Sizes) -> Cleared | None:
     conversation, policy, task = account.conversation, account.policy, account.task
     if task.store is None:
         raise PolicyError("store", "clearing needs one, because what is cleared has to be kept", rule="L10")
-    least = policy.clearing.clear_at_least_tokens
-    if least is None:
-        least = known.min_gain if task.when == "auto" else 1
     excess_bytes, excess_media = (0, 0) if account.bulk is None else account.bulk.excess(policy)
     return clear(
         conversation,
@@ -195,19 +212,98 @@ def _clear(account: Account, known: Sizes) -> Cleared | None:
         before_tokens=account.before_tokens,
         target_tokens=known.target,
         tail_tokens=0 if account.is_heavy else max(known.tail, 0),
-        least_gain_tokens=least,
+        least_gain_tokens=_least(account, known),
         issued=task.issued or {},
         excess_media=excess_media,
         excess_bytes=excess_bytes,
-        untouched={conversation.position(pin if isinstance(pin, int) else pin[0]) for pin in task.pins},
+        untouched=_pinned(account),
+        profile=profile_of(conversation, policy),
     )
 
 
-def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Compacted:
+def _least(account: Account, known: Sizes) -> int:
+    """What clearing has to save."""
+    least = account.policy.clearing.clear_at_least_tokens
+    return least if least is not None else known.min_gain if account.task.when == "auto" else 1
+
+
+def _pinned(account: Account) -> set[int]:
+    """The positions of the messages that the caller pinned."""
+    return {account.conversation.position(pin if isinstance(pin, int) else pin[0]) for pin in account.task.pins}
+
+
+def _asked(account: Account, known: Sizes) -> Outcome:
+    """The outcome of asking the provider to hide what clearing would clear."""
+    conversation, policy, task = account.conversation, account.policy, account.task
+    hiding = ask_to_hide(
+        conversation,
+        divide(conversation),
+        account.memo,
+        task.store,
+        profile=profile_of(conversation, policy),
+        options=policy.clearing,
+        before_tokens=account.before_tokens,
+        target_tokens=known.target,
+        tail_tokens=max(known.tail, 0),
+        least_gain_tokens=_least(account, known),
+        untouched=_pinned(account),
+    )
+    if hiding is None:
+        return account.refused("irreducible", "no old output is left that the provider could be asked to hide", ())
+    at = conversation.wire_index
+    after = hiding.after_tokens
+    over = max(after - known.target, 0)
+    reason = "above-target" if over else "target-met"
+    dropped = tuple(
+        Dropped(at(one.position), at(one.position) + 1, "clear", one.saved_tokens, one.ref or None) for one in hiding.units
+    )
+    told = {
+        "form": "edit",
+        "why": None,
+        "context_management": hiding.edits,
+        "betas": list(hiding.betas),
+        "hidden": [{**asdict(one), "position": at(one.position)} for one in hiding.units],
+        "failed": hiding.failed,
+        "spared": hiding.spared,
+    }
+    report = account.report("compacted", reason, after, rung="clear", edits=told, dropped=[asdict(one) for one in dropped])
+    return Compacted(
+        conversation=evolve(conversation, settled=len(conversation.messages)),
+        reason=reason,
+        before_tokens=account.before_tokens,
+        after_tokens=after,
+        first_changed=None,
+        report=report,
+        cut=0,
+        kept_prompt=None,
+        dropped=dropped,
+        summary="",
+        irreducible=(),
+        over_by_tokens=over,
+        fits=after <= known.budget,
+        issued=hiding.issued,
+        edits=hiding.edits,
+        betas=hiding.betas,
+        before=conversation,
+    )
+
+
+def _why_rewritten(account: Account) -> dict[str, Any] | None:
+    """Why messages were changed although the policy would have had the provider asked; ``None`` if it would not."""
+    conversation, policy = account.conversation, account.policy
+    if policy.clearing.form == "rewrite":
+        return None
+    why = form_of(conversation, profile_of(conversation, policy), policy.clearing)[1]
+    return {"form": "rewrite", "why": why or "the body is too heavy, and an edit takes nothing out of it"}
+
+
+def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Outcome:
     """The outcome of clearing alone."""
     conversation = account.conversation
     at = conversation.wire_index
-    after = account.before_tokens - cleared.saved_tokens
+    after = request_tokens(cleared.conversation, account.memo)
+    if after >= account.before_tokens:  # an edit that the provider made is not due any more
+        return account.refused("irreducible", "what could be cleared is hidden by the provider already", ())
     over = max(after - known.target, 0)
     bulk = bulk_of(cleared.conversation, account.policy)
     dropped = tuple(Dropped(at(one.position), at(one.position) + 1, "clear", one.saved_tokens, one.ref) for one in cleared.units)
@@ -226,6 +322,7 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Compacted:
             rung="clear",
             bulk=None if bulk is None else asdict(bulk),
             cleared=units,
+            edits=_why_rewritten(account),
             dropped=[asdict(one) for one in dropped],
         ),
         cut=0,
@@ -248,10 +345,12 @@ def _joined(first: Compacted, then: Compacted) -> Compacted:
     dropped = (*first.dropped, *further)
     cut: Any = then.report["cut"]
     kept_prompt = None if then.kept_prompt is None else then.kept_prompt + gone
+    firsts = [one for one in (first.first_changed, then.first_changed) if one is not None]
     report: dict[str, Any] = {
         **then.report,
         "before_tokens": first.before_tokens,
         "cleared": first.report["cleared"],
+        "edits": first.report["edits"],
         "cut": cut if cut is None else {**cut, "index": then.cut + gone, "kept_prompt": kept_prompt},
         "dropped": [asdict(one) for one in dropped],
     }
@@ -259,7 +358,7 @@ def _joined(first: Compacted, then: Compacted) -> Compacted:
         then,
         before=first.before,
         before_tokens=first.before_tokens,
-        first_changed=min(first.first_changed, then.first_changed),
+        first_changed=min(firsts, default=None),
         cut=then.cut + gone,
         kept_prompt=kept_prompt,
         dropped=dropped,

@@ -4,24 +4,30 @@ Old tool output -> stubs that say how to get it back.
 What this is
     `clear`, the second rung of the ladder: what tools said long ago is stored
     and replaced by a line.  The calls stay, the words of persons and of the
-    model stay, and so does every message; only bodies change.
+    model stay, and so does every message; only bodies change.  If the policy
+    says so, old reasoning goes as well.
 
 Rules it obeys
     * Law L10.  Each body is in the store before its stub is written; if one
       cannot be stored, nothing is changed.
     * Law L7.  Nothing in the protected tail is touched, and nothing that no
       later model message has seen.
-    * Law L5.  No model message of the current turn is altered.
+    * Law L5.  No model message of the current turn is altered, and reasoning
+      goes as whole blocks.  Nothing can stand in its place: the outcome alone
+      has its reference.
     * Law L11.  A stub states what is missing; arguments never hold a marker:
       they are emptied as a whole, and the stub of the result says so.
     * Law L18.  A lost cache must be worth it: it saves `clear_at_least_tokens`
       or reaches the target by itself, and then it goes down to the target.
     * What says that something failed stays, and so do the newest results.
+    * What the provider hides by itself is not cleared: it would save nothing.
 
 How it works
-    A *unit* is one thing that can be cleared by itself: a result's text, or
-    one picture or document in it.  Units are taken in the order in which they
-    are least missed, until the target is reached:
+    Reasoning of turns beyond the newest goes first, oldest first.  Then come
+    the *pieces*, each of which can be cleared by itself: a result's text, one
+    picture or document in it or in the message that a client sent behind it.
+    They are taken in the order in which they are least missed, until the
+    target is reached:
 
     1. exact duplicates of a later result; the copy below stays,
     2. what was asked again, or written, since: of all distractors this is the
@@ -32,14 +38,13 @@ How it works
     What is not worth a stub is passed over and does not end the search.
 
 What is not here
-    When clearing is due and what comes after it (`planning`), and the form in
-    which a provider does it itself (`protocol.context_edits`).
+    When clearing is due and what comes after it (`cascade`), and the form in
+    which a provider is asked to do it (`editing`).
 """
 
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
@@ -47,21 +52,19 @@ from attrs import evolve, frozen
 
 from .deeds import deed, file_name
 from .markers import Issued
-from .model import Block, Call, Conversation, Json, Media, Message, Opaque, Result, Text
+from .model import Block, Call, Conversation, Json, Message, Origin, Result, Text
 from .options import Clearing
+from .outputs import Answer, Piece, answered, attachments, bytes_of, json_of, pieces_of
+from .protocol.profiles import Profile, profile_named
 from .signals import looks_failed
 from .store import Store, alias_of, keep, reference_of
-from .stubs import NOTES, Stub, read_stub, write_stub
+from .stubs import NOTES, Stub, write_stub
+from .thoughts import old_thoughts, thought_of, without_reasoning
 from .tokens import Memo, block_tokens
 from .turns import Division, Kind
+from .visible import shown, sizes_seen
 
-__all__ = ["Answer", "Cleared", "ClearedUnit", "answered", "clear", "protected_from"]
-
-_BY_TEXT: Final = frozenset({"computer_call_output", "mcp_approval_response", "tool_search_output"})
-"""Results that have a shape of their own and may not become a text."""
-
-_ONE_ANSWER: Final = frozenset({"functionResponse", "function_response"})
-"""Results that hold one answer beside their media, so that no stub can take the place of the media alone."""
+__all__ = ["Cleared", "ClearedUnit", "clear", "clearable", "protected_from"]
 
 _LEAST_CHARS: Final = 400  # a shorter body is hardly more than its stub
 
@@ -75,9 +78,9 @@ class ClearedUnit:
         position: of the message it stood in, in `Conversation.messages`.
         tool: the tool's name.
         ref: the reference of the whole.
-        what: ``result``, ``arguments``, or what kind of media it was.
+        what: ``result``, ``arguments``, ``reasoning``, or what kind of media it was.
         saved_tokens: how much smaller the message is.
-        why: ``duplicate``, ``superseded``, ``media`` or ``oldest``; of arguments that of their result.
+        why: ``duplicate``, ``superseded``, ``media`` or ``oldest``.
     """
 
     position: int
@@ -109,51 +112,6 @@ class Cleared:
 # --- What may be cleared ---------------------------------------------------------------------------------------------
 
 
-@frozen
-class Answer:
-    """
-    A result and the call that it answers.
-
-    Attributes:
-        position, place: the result's message, and its place among the blocks.
-        call_position: the call's message.
-        call: the call.
-        result: the result.
-    """
-
-    position: int
-    place: int
-    call_position: int
-    call: Call
-    result: Result
-
-
-def answered(messages: Sequence[Message]) -> Iterator[Answer]:
-    """
-    Each client result with its call, in order; linear.
-
-    A result answers the nearest earlier message that has an unanswered call
-    with its id, and in it the first such call.
-    """
-    waiting: dict[str, list[tuple[int, deque[Call]]]] = {}
-    for position, message in enumerate(messages):
-        content = message.content
-        if isinstance(content, str):
-            continue
-        for place, block in enumerate(content):
-            if isinstance(block, Call):
-                if block.is_client:
-                    stack = waiting.setdefault(block.id, [])
-                    if not stack or stack[-1][0] != position:
-                        stack.append((position, deque()))
-                    stack[-1][1].append(block)
-            elif isinstance(block, Result) and block.is_client and (stack := waiting.get(block.call_id, [])):
-                at, calls = stack[-1]
-                yield Answer(position, place, at, calls.popleft(), block)
-                if not calls:
-                    stack.pop()
-
-
 def protected_from(division: Division, weights: Sequence[int], *, tail_tokens: int) -> int:
     """
     Where the protected tail begins: the last *tail_tokens*, down to the beginning of the step that they begin in (law L7).
@@ -166,50 +124,52 @@ def protected_from(division: Division, weights: Sequence[int], *, tail_tokens: i
     return inside[0] if inside else position
 
 
+def clearable(
+    conversation: Conversation,
+    division: Division,
+    memo: Memo,
+    answers: Sequence[Answer],
+    *,
+    options: Clearing,
+    tail_tokens: int,
+    untouched: Collection[int] = (),
+) -> tuple[int, tuple[bool, ...]]:
+    """
+    The position from which on nothing may be cleared, and for each answer whether it may be, as far as that depends on it.
+
+    Raises:
+        PolicyError: the counter misbehaves.
+    """
+    stop = protected_from(division, sizes_seen(conversation, memo), tail_tokens=tail_tokens)
+    models = [at for at, kind in enumerate(division.kinds) if kind is Kind.MODEL]
+    stop = min(stop, models[-1] if models else 0)  # what stands before the last model message was seen by it
+    newest = len(answers) - options.keep
+    return stop, tuple(
+        number < newest
+        and answer.position < stop
+        and answer.call.name not in options.exclude_tools
+        and answer.position not in untouched
+        and answer.call_position not in untouched
+        and not (answer.result.is_error or looks_failed(answer.result.text))
+        for number, answer in enumerate(answers)
+    )
+
+
 _Why: TypeAlias = Literal["duplicate", "superseded", "media", "oldest"]
 
 
 @frozen
-class _Unit:
-    """One thing that can be cleared: block *part* of an answer's content, or its one text where that is -1."""
+class _Choice:
+    """A piece that is cleared, of the answer with this number; its stub, and why."""
 
-    answer: Answer
-    part: int
-    data: bytes
-    text: str | None
-    what: str
-
-
-def _units(answer: Answer, issued: Issued) -> Iterator[_Unit]:
-    """What of a result can be cleared by itself."""
-    content = answer.result.content
-    if answer.result.wire.tag in _BY_TEXT:
-        return
-    if isinstance(content, str):
-        if read_stub(content, issued=issued) is None:
-            yield _Unit(answer, -1, _bytes_of(content), content, "result")
-        return
-    blocks = content or ()
-    if answer.result.wire.tag in _ONE_ANSWER and any(not isinstance(block, Text) for block in blocks):
-        values = [getattr(block, "text", getattr(block, "source", getattr(block, "value", None))) for block in blocks]
-        yield _Unit(answer, -1, _json_of(values), None, "result")
-        return
-    for part, block in enumerate(blocks):
-        if isinstance(block, Text):
-            if read_stub(block.text, issued=issued) is None:
-                yield _Unit(answer, part, _bytes_of(block.text), block.text, "result")
-        elif isinstance(block, Media):
-            yield _Unit(answer, part, _json_of(block.source), None, block.kind)
-        elif isinstance(block, Opaque) and block.kind not in ("tool_reference", "search_result"):
-            yield _Unit(answer, part, _json_of(block.value), None, "result")
+    number: int
+    piece: Piece
+    stub: Stub
+    why: _Why
 
 
-def _bytes_of(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _json_of(value: Json) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+_Chosen: TypeAlias = "dict[tuple[int, int], list[_Choice]]"
+"""By message and block."""
 
 
 # --- In which order --------------------------------------------------------------------------------------------------
@@ -248,36 +208,39 @@ def _superseded(answers: Sequence[Answer]) -> dict[int, str]:
 
 
 def _in_order(
-    answers: Sequence[Answer], allowed: Callable[[int], bool], issued: Issued
-) -> Iterator[tuple[int, _Why, str, list[_Unit], int | None]]:
+    answers: Sequence[Answer], pieces: Sequence[list[Piece]], allowed: Callable[[int, Piece], bool]
+) -> Iterator[tuple[int, _Why, str, list[Piece], int | None]]:
     """
-    The units of *answers* in the order in which they are least missed.
+    The pieces of *answers* in the order in which they are least missed.
 
-    Number of the answer, why, note, units, and of a duplicate the number of the newest copy.
+    Number of the answer, why, note, pieces, and of a duplicate the number of the newest copy.
     """
-    units = {number: list(_units(answer, issued)) for number, answer in enumerate(answers) if allowed(number)}
+    units = {
+        number: [piece for piece in parts if allowed(number, piece)]
+        for number, parts in enumerate(pieces)
+        if any(allowed(number, piece) for piece in parts)
+    }
     last: dict[tuple[bytes, ...], int] = {}  # the newest answer with this content, whether or not it may be cleared
-    for number, answer in enumerate(answers):
-        parts = units[number] if number in units else list(_units(answer, issued))
+    for number, parts in enumerate(pieces):
         if parts:
-            last[tuple(unit.data for unit in parts)] = number
+            last[tuple(piece.data for piece in parts)] = number
     superseded = _superseded(answers)
     taken: set[int] = set()
     for number, parts in units.items():
-        copy = last[tuple(unit.data for unit in parts)] if parts else number
+        copy = last[tuple(piece.data for piece in pieces[number])]
         if copy > number:
             taken.add(number)
             yield number, "duplicate", NOTES[0], parts, copy
     for number, parts in units.items():
-        if parts and number in superseded and number not in taken:
+        if number in superseded and number not in taken:
             taken.add(number)
             yield number, "superseded", superseded[number], parts, None
     for number, parts in units.items():
         if number not in taken:
-            yield number, "media", "", [unit for unit in parts if unit.text is None], None
+            yield number, "media", "", [piece for piece in parts if piece.text is None], None
     for number, parts in units.items():
         if number not in taken:
-            yield number, "oldest", "", [unit for unit in parts if unit.text is not None], None
+            yield number, "oldest", "", [piece for piece in parts if piece.text is not None], None
 
 
 # --- Clearing --------------------------------------------------------------------------------------------------------
@@ -298,6 +261,7 @@ def clear(
     untouched: Collection[int] = (),
     excess_media: int = 0,
     excess_bytes: int = 0,
+    profile: Profile | None = None,
 ) -> Cleared | None:
     """
     Replace old tool output by stubs, until the request has *target_tokens* or nothing is left to clear.
@@ -308,7 +272,7 @@ def clear(
         memo: counts its messages.
         store: where the bytes go.
         options: what the caller decides.
-        before_tokens: size of the whole request.
+        before_tokens: size of the whole request, as the model sees it.
         target_tokens: the size it aims for.
         tail_tokens: how much at the end is not touched.
         least_gain_tokens: what it has to save, unless it reaches the target.
@@ -316,6 +280,7 @@ def clear(
         untouched: positions of messages that stay as they are, such as pins.
         excess_media, excess_bytes: how many media and bytes the request has beyond its limits; they go first, and are worth
             clearing by themselves.
+        profile: what the provider allows; the dialect's own way if not given.
 
     Returns:
         What was done, or ``None`` where that would not be worth it.
@@ -324,71 +289,88 @@ def clear(
         StoreError: something could not be stored; nothing was changed.
         PolicyError: the counter misbehaves.
     """
+    profile = profile_named(conversation.dialect) if profile is None else profile
     messages = conversation.messages
+    seen = shown(conversation, counter=memo.counter)
+    lighter = excess_media > 0 or excess_bytes > 0
+    thoughts: dict[int, Message] = {}  # what is left of messages whose reasoning goes
+    saved = 0
+    if options.thinking_keep_turns is not None:
+        keep = options.thinking_keep_turns
+        for at in old_thoughts(conversation, division, profile, keep_turns=keep, untouched=untouched):
+            left = without_reasoning(messages[at])
+            gain = memo.message(messages[at]) - memo.message(left)
+            if before_tokens - saved > target_tokens and gain > 0 and seen[at] is messages[at]:
+                thoughts[at] = left
+                saved += gain
     answers = list(answered(messages))
-    stop = protected_from(division, memo.sizes(messages), tail_tokens=tail_tokens)
-    models = [at for at, kind in enumerate(division.kinds) if kind is Kind.MODEL]
-    seen_before = models[-1] if models else 0  # what stands before the last model message was seen by it
-    newest = len(answers) - options.keep
+    attached = attachments(messages, division.kinds, answers)
+    pieces = [pieces_of(answer, messages, attached.get(number, ()), issued) for number, answer in enumerate(answers)]
+    stop, allowed = clearable(
+        conversation, division, memo, answers, options=options, tail_tokens=tail_tokens, untouched=untouched
+    )
 
-    def allowed(number: int) -> bool:
-        answer = answers[number]
-        if number >= newest or answer.position >= min(stop, seen_before) or answer.call.name in options.exclude_tools:
+    def may_go(number: int, piece: Piece) -> bool:
+        position, place = piece.spot
+        if not allowed[number] or position >= stop or position in untouched:
             return False
-        if answer.position in untouched or answer.call_position in untouched:
-            return False
-        return not (answer.result.is_error or looks_failed(answer.result.text))
+        if piece.at is not None and position == division.last_person:
+            return False  # perhaps a person's picture (law L8)
+        message = seen[position]
+        return message is messages[position] or (
+            message is not None and message.blocks[place] is messages[position].blocks[place]
+        )
 
-    chosen: dict[tuple[int, int], list[tuple[_Unit, Stub, _Why]]] = {}
+    chosen: _Chosen = {}
     numbers: set[int] = set()
     copies: dict[int, int] = {}  # of a duplicate that is cleared, the copy that its stub names
-    saved = 0
-    lighter = excess_media > 0 or excess_bytes > 0
-    for number, why, note, parts, copy in _in_order(answers, allowed, issued):
-        for unit in parts:
-            helps = before_tokens - saved > target_tokens or excess_bytes > 0 or (excess_media > 0 and unit.text is None)
+    for number, why, note, parts, copy in _in_order(answers, pieces, may_go):
+        for piece in parts:
+            helps = before_tokens - saved > target_tokens or excess_bytes > 0 or (excess_media > 0 and piece.text is None)
             if not helps:
                 continue
-            stub = _stub_of(unit, store, note)
+            stub = _stub_of(piece, store, note)
             line = write_stub(stub)
-            gain = _unit_tokens(unit, memo) - memo.counter(line)
-            if gain > 0 and (len(unit.data) >= _LEAST_CHARS or unit.text is None):
-                answer = answers[number]
-                chosen.setdefault((answer.position, answer.place), []).append((unit, stub, why))
+            gain = _piece_tokens(piece, messages, memo) - memo.counter(line)
+            if gain > 0 and (len(piece.data) >= _LEAST_CHARS or piece.text is None):
+                chosen.setdefault(piece.spot, []).append(_Choice(number, piece, stub, why))
                 numbers.add(number)
                 if copy is not None:
                     copies[number] = copy
                 saved += gain
-                excess_bytes -= max(len(unit.data) - 2 * len(line), 0)  # it may stand escaped
-                excess_media -= unit.text is None
-    for number in (number for number, copy in copies.items() if copy in numbers):  # L11: it does not stand there any more
-        at = answers[number].position, answers[number].place
-        chosen[at] = [(unit, evolve(stub, note=""), why) for unit, stub, why in chosen[at]]
-    if not chosen or (saved < least_gain_tokens and before_tokens - saved > target_tokens and not lighter):
+                excess_bytes -= max(len(piece.data) - 2 * len(line), 0)  # it may stand escaped
+                excess_media -= piece.text is None
+    gone = {number for number, copy in copies.items() if copy in numbers}
+    for group in chosen.values():  # L11: what a stub names as a copy has to stand there
+        group[:] = [evolve(one, stub=evolve(one.stub, note="")) if one.number in gone else one for one in group]
+    if (not chosen and not thoughts) or (saved < least_gain_tokens and before_tokens - saved > target_tokens and not lighter):
         return None
-    return _carried_out(conversation, division, memo, store, options, chosen)
+    return _carried_out(conversation, division, memo, store, options, chosen, thoughts)
 
 
-def _unit_tokens(unit: _Unit, memo: Memo) -> int:
-    content = unit.answer.result.content
+def _piece_tokens(piece: Piece, messages: Sequence[Message], memo: Memo) -> int:
+    if piece.at is not None:
+        return block_tokens(messages[piece.at[0]].blocks[piece.at[1]], memo.counter)
+    content = piece.answer.result.content
     if isinstance(content, str):
         return memo.counter(content)
     blocks = content or ()
-    return sum(block_tokens(block, memo.counter) for block in (blocks if unit.part < 0 else blocks[unit.part : unit.part + 1]))
+    part = piece.part
+    return sum(block_tokens(block, memo.counter) for block in (blocks if part < 0 else blocks[part : part + 1]))
 
 
-def _stub_of(unit: _Unit, store: Store, note: str) -> Stub:
-    call = unit.answer.call
+def _stub_of(piece: Piece, store: Store, note: str) -> Stub:
+    call = piece.answer.call
     did = deed(call)
-    ref = reference_of(unit.data)
-    shown = unit.text if unit.text is not None else unit.data.decode("utf-8", "surrogatepass")
-    file = alias_of(store, ref, _name_of(unit))
+    ref = reference_of(piece.data)
+    shown = piece.text if piece.text is not None else piece.data.decode("utf-8", "surrogatepass")
+    file = alias_of(store, ref, _name_of(piece))
     source = did.objects[0] if did.objects else ""
-    return Stub(unit.what, call.name, ref, len(shown), shown.count("\n"), source, file, note)
+    return Stub(piece.what, call.name, ref, len(shown), shown.count("\n"), source, file, note)
 
 
-def _name_of(unit: _Unit) -> str:
-    return file_name(unit.answer.call, "json" if unit.text is None else "txt")
+def _name_of(piece: Piece) -> str:
+    return file_name(piece.answer.call, "json" if piece.text is None else "txt")
 
 
 def _carried_out(
@@ -397,33 +379,42 @@ def _carried_out(
     memo: Memo,
     store: Store,
     options: Clearing,
-    chosen: dict[tuple[int, int], list[tuple[_Unit, Stub, _Why]]],
+    chosen: _Chosen,
+    thoughts: dict[int, Message],
 ) -> Cleared:
     """Store everything, then build the new messages."""
     messages = list(conversation.messages)
     issued: dict[str, tuple[int, int]] = {}
     units: list[ClearedUnit] = []
+
+    def stored(data: bytes, name: str) -> str:
+        ref = keep(store, data, name=name)
+        shown = data.decode("utf-8", "surrogatepass")
+        issued[ref] = (len(shown), shown.count("\n"))
+        return ref
+
     # law L10: everything is stored before anything is replaced
     emptied: dict[tuple[int, int], tuple[Answer, str]] = {}
+    thought_refs = {at: stored(thought_of(conversation, messages[at]), f"reasoning {at}.json") for at in thoughts}
     for at, group in sorted(chosen.items()):
-        for unit, stub, _why in group:
-            keep(store, unit.data, name=_name_of(unit))
-            issued[stub.ref] = (stub.chars, stub.lines)
-        answer = group[0][0].answer
-        data = _arguments_to_empty(answer, division, options)
-        if data is not None and _is_worth_emptying(data, [stub for _, stub, _ in group], memo):
-            ref = keep(store, data, name=f"{answer.call.name} arguments.json")
-            shown = data.decode("utf-8", "surrogatepass")
-            issued[ref] = (len(shown), shown.count("\n"))
-            emptied[at] = (answer, ref)
+        for one in group:
+            stored(one.piece.data, _name_of(one.piece))
+        answer = group[0].piece.answer
+        data = _arguments_to_empty(answer, division, options) if group[0].piece.at is None else None
+        if data is not None and _is_worth_emptying(data, [one.stub for one in group], memo):
+            emptied[at] = (answer, stored(data, f"{answer.call.name} arguments.json"))
+    for position, left in thoughts.items():
+        saved = memo.message(messages[position]) - memo.message(left)
+        messages[position] = left
+        units.append(ClearedUnit(position, "", thought_refs[position], "reasoning", saved, "oldest"))
     for (position, place), group in sorted(chosen.items()):
         before = memo.message(messages[position])
         arguments_ref = emptied[position, place][1] if (position, place) in emptied else ""
-        parts = {unit.part: write_stub(evolve(stub, arguments_ref=arguments_ref)) for unit, stub, _ in group}
+        parts = {one.piece.part: write_stub(evolve(one.stub, arguments_ref=arguments_ref)) for one in group}
         messages[position] = _with_stubs(messages[position], place, parts)
         saved = before - memo.message(messages[position])
-        for unit, stub, why in group:
-            units.append(ClearedUnit(position, stub.tool, stub.ref, unit.what, saved, why))
+        for one in group:
+            units.append(ClearedUnit(position, one.stub.tool, one.stub.ref, one.piece.what, saved, one.why))
             saved = 0  # what a message saves is told once
     for answer, ref in emptied.values():
         before = memo.message(messages[answer.call_position])
@@ -436,17 +427,18 @@ def _carried_out(
 
 
 def _with_stubs(message: Message, place: int, parts: dict[int, str]) -> Message:
-    """The message with these parts of the result at *place* replaced."""
+    """The message with these parts of the result at *place* replaced, or the picture at *place*."""
     blocks = list(message.blocks)
-    result = blocks[place]
-    if not isinstance(result, Result):
-        raise AssertionError("answered() names results only")
+    block = blocks[place]
+    if not isinstance(block, Result):
+        blocks[place] = Text(parts[-1])
+        return evolve(message, content=tuple(blocks), origin=message.origin or Origin.ATTACHMENT)
     content: str | tuple[Block, ...]
     if -1 in parts:
         content = parts[-1]
     else:
-        content = tuple(Text(parts[at]) if at in parts else block for at, block in enumerate(result.blocks))
-    blocks[place] = evolve(result, content=content)
+        content = tuple(Text(parts[at]) if at in parts else part for at, part in enumerate(block.blocks))
+    blocks[place] = evolve(block, content=content)
     return evolve(message, content=tuple(blocks))
 
 
@@ -458,7 +450,7 @@ def _arguments_to_empty(answer: Answer, division: Division, options: Clearing) -
         return None
     if call.wire.tag not in ("function", "function_call", "functionCall", "toolUse", "tool_use"):
         return None  # the input of others is no JSON object
-    data = _bytes_of(call.arguments) if isinstance(call.arguments, str) else _json_of(call.arguments)
+    data = bytes_of(call.arguments) if isinstance(call.arguments, str) else json_of(call.arguments)
     return data if len(data) > len("{}") else None
 
 

@@ -13,6 +13,9 @@ Rules it obeys
       included, and so does what a person wrote beside results.
     * Law L16.  The name of a turn is made of what it says, so the same turn
       has the same digest in every process.
+    * Law L25.  A digest is text: what in it looks like a marker, a reference or
+      a header is escaped, as in a summary, whoever wrote it.
+    * Law L6.  A digest of white space is none.
     * What the tail of a summary would keep is not collapsed.
 
 How it works
@@ -38,6 +41,7 @@ from attrs import frozen
 from .cuts import Choice, Cuts, tail_tokens
 from .model import Block, Call, Json, Media, Message, Reasoning, Result, Text
 from .persons import said_before
+from .summaries.acceptance import harmless
 from .summaries.head import Earlier, quote, write_earlier
 from .tokens import Memo
 from .turns import Division, Kind, Turn
@@ -129,8 +133,9 @@ def collapse_at(
     stops: list[int] = []
     for turn in closed_turns(division):
         text = digests.get(turn_key(messages[turn.start : turn.stop])) if turn.stop <= latest else None
-        if text is None:
+        if text is None or not text.strip():  # law L6: what says nothing stands for nothing
             break
+        text = harmless(text, ())[0]  # law L25: the caller's digests may be anybody's
         found[turn.stop] = text
         size = memo.counter(quote(Earlier(text, "digest")))
         while one is not None and one.at < turn.stop:

@@ -54,7 +54,7 @@ from .summaries.acceptance import Accepted, Code, Rejected
 from .summaries.schema import Sections, parse_sections, render_sections, schema_for
 from .tasks import Rung, Task
 from .verifying import new_violations
-from .visible import effective
+from .visible import request_tokens
 
 __all__ = ["Answer", "Event", "compaction", "is_due"]
 
@@ -94,11 +94,11 @@ def compaction(
     """
     account = Account(conversation, policy, task)
     try:
-        account.before_tokens = before = account.memo.request(conversation)
+        account.before_tokens = before = request_tokens(conversation, account.memo)
         known = sizes(policy, overhead_tokens=overhead_tokens(conversation, account.memo))
         if task.when == "auto" and not is_due(account, known.trigger):
             return account.unchanged("below-trigger")
-        if task.when == "auto" and not policy.auto:
+        if task.when != "now" and not policy.auto:  # off means off, whoever noticed that it is due
             return account.unchanged("auto-off")
         if conversation.settled and conversation.settled == len(conversation.messages) and task.when != "overflow":
             return account.unchanged("nothing-new")
@@ -139,13 +139,12 @@ def _seen_tokens(account: Account) -> int:
 
     What a provider reported, and the estimate of what came after; a report
     from before the last compaction says nothing and is passed over.  Without
-    one the size after the provider's own edits.
+    one our own count.
     """
     conversation, memo, anchor = account.conversation, account.memo, account.task.anchor
     if anchor is not None and conversation.settled <= anchor.position <= len(conversation.messages):
         return anchor.size(conversation.messages, memo)
-    seen = effective(conversation, counter=memo.counter)
-    return account.before_tokens if seen is conversation else memo.request(seen)
+    return account.before_tokens
 
 
 def _written(account: Account, plan: Plan, rung: Rung) -> Sections:
@@ -199,7 +198,7 @@ def _finish(
         account, plan, sections, ref=ref, least_gain=least_gain, assemble=lambda text: assemble(conversation, plan, text)
     )
     made = assemble(conversation, plan, body)
-    after = memo.request(made)
+    after = request_tokens(made, memo)
     if account.before_tokens - after < least_gain:
         why = f"the result has {after} tokens, the input {account.before_tokens}; at least {least_gain} have to be saved"
         return account.refused("summary-failed:not-smaller", why, plan.irreducible)

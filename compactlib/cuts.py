@@ -15,6 +15,9 @@ Rules it obeys
       begin with thinking, a step that does not is no cut.
     * What stays must not refer to what goes: a tool declared by a dropped
       message, a document cited by its number.
+    * Law L1.  Where the sides take turns and calls do not count (V-ALT-02), the
+      first message behind a step cut that counts is no user's, for the head
+      before it is one.
 
 How it works
     The tail of a cut is everything from it on, and after a step cut also the
@@ -40,7 +43,8 @@ from typing import Final, Literal
 
 from attrs import frozen
 
-from .model import Block, Call, Conversation, Media, Opaque, Reasoning, Result, Text, need_conversation
+from .model import Block, Call, Conversation, Media, Message, Opaque, Reasoning, Result, Text, need_conversation
+from .protocol.profiles import Profile
 from .turns import Division, divide
 from .visible import is_compaction
 
@@ -110,8 +114,8 @@ def legal_cuts(conversation: Conversation) -> Cuts:
     return Cuts(tuple(map(at, cuts.turn)), tuple(map(at, cuts.step)))
 
 
-def find_cuts(conversation: Conversation, division: Division) -> Cuts:
-    """All legal cuts, as positions in `Conversation.messages`; linear in the number of blocks."""
+def find_cuts(conversation: Conversation, division: Division, *, profile: Profile | None = None) -> Cuts:
+    """All legal cuts, as positions in `Conversation.messages`, for a *profile* or the dialect; linear in the number of blocks."""
     messages = conversation.messages
     closed = _references(conversation)
     first = max(division.head_stop, 1)
@@ -119,7 +123,39 @@ def find_cuts(conversation: Conversation, division: Division) -> Cuts:
     step = [part.start for part in division.steps if part.start >= first and not closed[part.start]]
     if _wants_thinking(conversation, division):
         step = [at for at in step if at < division.current_turn or _opens_with_thinking(messages[at].content)]
+    if profile is not None and profile.demands_turns and profile.has_tools:
+        breaks = _breaks_turns(messages)
+        step = [at for at in step if not breaks[at]]
     return Cuts(tuple(turn), tuple(step))
+
+
+def _breaks_turns(messages: Sequence[Message]) -> list[bool]:
+    """
+    For each position whether a user's message behind the head of a step cut there would be the second of that side in a row.
+
+    It is the first that counts from there on, unless it was the second in a row before.
+    """
+    spoke = ""
+    in_turn = []  # for each position whether a user speaks there whose turn it is
+    for message in messages:
+        is_user = message.role == "user"
+        in_turn.append(is_user and spoke != "user")
+        if is_user or (message.role == "model" and not _counts_not(message)):
+            spoke = message.role
+    breaks = False
+    found = []
+    for message, is_due in zip(reversed(messages), reversed(in_turn), strict=True):
+        if message.role == "user" or (message.role == "model" and not _counts_not(message)):
+            breaks = is_due
+        found.append(breaks)
+    found.reverse()
+    return found
+
+
+def _counts_not(message: Message) -> bool:
+    """Whether a model's message is one with calls, were they an empty list; null means that it has none."""
+    shape = message.wire
+    return bool(message.calls) or ("tool_calls" in shape.keys and shape.get("tool_calls", []) is not None)
 
 
 def _references(conversation: Conversation) -> list[bool]:

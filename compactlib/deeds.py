@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from attrs import frozen
@@ -88,9 +88,8 @@ def deed(call: Call) -> Deed:
     >>> deed(Call("2", "shell", {"command": ["pytest", "-q"]}, wire("tool_use"))).objects
     ('pytest -q',)
     """
-    words = {word.lower() for word in _pattern("name").findall(call.name[:100])}
+    verb = _verb(call.name[:100])
     values = _arguments(call)
-    verb = "edited" if words & _WRITES else "ran" if words & _RUNS else "read" if words & _READS else "called"
     if not isinstance(values, dict):
         values = {"input": values}
     patch = values.get("input")
@@ -108,6 +107,13 @@ def deed(call: Call) -> Deed:
     if not paths:
         verb = {"edited": "called", "read": "looked"}.get(verb, verb)
     return Deed(verb, call.name, paths or commands or _value(values, _OTHERS))
+
+
+@lru_cache(maxsize=256)
+def _verb(name: str) -> str:
+    """What a tool does, as far as its name tells."""
+    words = {word.lower() for word in _pattern("name").findall(name)}
+    return "edited" if words & _WRITES else "ran" if words & _RUNS else "read" if words & _READS else "called"
 
 
 def file_name(call: Call, extension: str) -> str:
@@ -135,7 +141,8 @@ def _value(values: dict[Any, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _first_line(text: str) -> tuple[str, ...]:
-    line = shortened(next(iter(text[:4_000].strip().splitlines()), ""))
+    start = text[:4_000].strip()
+    line = shortened(start.splitlines()[0]) if start else ""
     return (line,) if line else ()
 
 
@@ -162,6 +169,8 @@ def plan(call: Call) -> tuple[tuple[str, str], ...]:
     >>> plan(Call("1", "TodoWrite", {"todos": [{"content": "tests", "status": "pending"}]}, wire("tool_use")))
     (('next', 'tests'),)
     """
+    if isinstance(call.arguments, str) and "[" not in call.arguments:  # most are told without being read
+        return ()
     values = _arguments(call)
     if not isinstance(values, dict):
         return ()

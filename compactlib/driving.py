@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
-from .arguments import need, shown
+from .arguments import need, shown, told
 from .asking import Reply
 from .budget import Policy
 from .cascade import cascade
@@ -131,10 +131,11 @@ def compact(
     Raises:
         PolicyError: an argument names something that is not there, or is not
             what it is declared to be.
-        TypeError: *summarise* is asynchronous; use `acompact`.
+        TypeError: *summarise* or *review* is asynchronous; use `acompact`.
     """
-    if inspect.iscoroutinefunction(summarise):
-        raise TypeError("summarise is a coroutine function: await acompact(...) instead")
+    for name, function in (("summarise", summarise), ("review", review)):
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"{name} is a coroutine function: await acompact(...) instead")
     check_arguments(conversation, policy, summarise=summarise, review=review)
     task = Task(
         when=when,
@@ -195,11 +196,16 @@ def _answered(answer: Summarise, request: SummaryRequest) -> Reply:
         reply = answer(request)
     except Exception as error:  # noqa: BLE001 - law L6: whatever it raises is a failed reply
         return _failed(error)
-    if inspect.isawaitable(reply):
-        if inspect.iscoroutine(reply):
-            reply.close()
-        raise TypeError("summarise returned an awaitable: await acompact(...) instead")
+    _refuse_awaitable("summarise", reply)
     return _known(reply)
+
+
+def _refuse_awaitable(name: str, answer: object) -> None:
+    """Nobody awaits it here, and it is no answer."""
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError(f"{name} returned an awaitable: await acompact(...) instead")
 
 
 def _reviewed(review: ReviewHook | None, outcome: Compacted) -> Review:
@@ -207,7 +213,8 @@ def _reviewed(review: ReviewHook | None, outcome: Compacted) -> Review:
     try:
         said = None if review is None else review(outcome)
     except Exception as error:  # noqa: BLE001 - whatever it raises is a veto
-        return Vetoed(f"the review raised {type(error).__name__}: {error}")
+        return Vetoed(f"the review raised {told(error)}")
+    _refuse_awaitable("review", said)
     return _review(said)
 
 
@@ -224,19 +231,23 @@ def _known(reply: Reply) -> Reply:
     """The reply; a failure by a code that is none of ours is one by exception."""
     if not isinstance(reply, SummaryFailed):
         return reply
-    code: object = reply.code
-    if isinstance(code, str) and code in _CODES:
+    if _is_code(reply.code):
         return reply
-    return SummaryFailed("exception", f"{code}: {reply.why}" if reply.why else f"{code}")
+    return SummaryFailed("exception", f"{reply.code}: {reply.why}" if reply.why else f"{reply.code}")
+
+
+def _is_code(code: object) -> bool:
+    """Whether it is one of ours; it comes from foreign code and may be anything."""
+    return isinstance(code, str) and code in _CODES
 
 
 def _failed(error: Exception) -> SummaryFailed:
     code = "timeout" if isinstance(error, TimeoutError) else "exception"
     limit: int | None = None
-    if isinstance(error, SummariserError) and error.code in _CODES:
+    if isinstance(error, SummariserError) and _is_code(error.code):
         code = error.code
         limit = error.limit_tokens if isinstance(error, PromptTooLongError) else None
-    return SummaryFailed(code, f"{type(error).__name__}: {error}", limit)
+    return SummaryFailed(code, told(error), limit)
 
 
 async def acompact(
@@ -294,7 +305,7 @@ async def adrive(
                     said: Any = None if review is None else review(event.outcome)
                     answer = _review(await said if inspect.isawaitable(said) else said)
                 except Exception as error:  # noqa: BLE001 - whatever it raises is a veto
-                    answer = Vetoed(f"the review raised {type(error).__name__}: {error}")
+                    answer = Vetoed(f"the review raised {told(error)}")
             event = engine.send(answer)
     except StopIteration as stop:
         made: _Made = stop.value

@@ -426,7 +426,7 @@ class Message:
     def blocks(self) -> tuple[Block, ...]:
         """The content as blocks."""
         content = self.content
-        return (Text(content),) if isinstance(content, str) else content
+        return (new_text(content, _PLAIN_TEXT),) if isinstance(content, str) else content
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -43,7 +43,8 @@ from attrs import frozen
 __all__ = ["MODELS", "LanguageModel", "describe", "model_named"]
 
 _CLEARING: Final = frozenset({"clear_thinking_20251015", "clear_tool_uses_20250919"})
-_COMPACTING: Final = _CLEARING | {"compact_20260112"}
+_SUMMARISING: Final = _CLEARING | {"summarize"}  # when asked, by a request for nothing else
+_COMPACTING: Final = _SUMMARISING | {"compact_20260112"}
 
 
 @frozen(kw_only=True)
@@ -60,7 +61,8 @@ class LanguageModel:
         keeps_reasoning: whether reasoning of closed turns stays in the context
             and is counted, where no edit says otherwise.
         thinks_unasked: whether it thinks where the request does not say.
-        edits: the edits of the context that its provider makes when asked to.
+        edits: the edits of the context that its provider makes when asked to; ``summarize`` is asked for by the field
+            ``compaction``.
         source: where the figures stand.
         read: the month in which they were read.
     """
@@ -88,18 +90,18 @@ _ROWS: Final = (
         LanguageModel(name=name, family="anthropic", window_tokens=window, output_tokens=output, keeps_reasoning=keeps,
                       thinks_unasked=thinks, edits=edits, source=_CLAUDE)
         for name, window, output, keeps, thinks, edits in (
-            ("claude-fable-5-1",       _M,      128_000, None,  True,  _CLEARING),
-            ("claude-fable-5",         _M,      128_000, None,  True,  _CLEARING),
+            ("claude-fable-5-1",       _M,      128_000, None,  True,  _SUMMARISING),
+            ("claude-fable-5",         _M,      128_000, None,  True,  _SUMMARISING),
             ("claude-mythos-preview",  _M,      None,    True,  None,  _COMPACTING),
             ("claude-opus-5-5",        _M,      128_000, True,  None,  _COMPACTING),
-            ("claude-opus-5",          _M,      128_000, True,  True,  _CLEARING),
-            ("claude-opus-4-8",        _M,      128_000, True,  False, _CLEARING),
+            ("claude-opus-5",          _M,      128_000, True,  True,  _SUMMARISING),
+            ("claude-opus-4-8",        _M,      128_000, True,  False, _SUMMARISING),
             ("claude-opus-4-7",        _M,      128_000, True,  False, _COMPACTING),
             ("claude-opus-4-6",        _M,      128_000, True,  False, _COMPACTING),
             ("claude-opus-4-5",        200_000,  64_000, True,  False, _CLEARING),
             ("claude-opus-4-1",        200_000,  32_000, False, False, _CLEARING),
             ("claude-opus-4",          200_000,  32_000, False, False, _CLEARING),
-            ("claude-sonnet-5",        _M,      128_000, True,  None,  _CLEARING),
+            ("claude-sonnet-5",        _M,      128_000, True,  None,  _SUMMARISING),
             ("claude-sonnet-4-6",      _M,       64_000, True,  False, _COMPACTING),
             ("claude-sonnet-4-5",      200_000,  64_000, False, False, _CLEARING),
             ("claude-sonnet-4",        200_000,  64_000, False, False, _CLEARING),
@@ -189,7 +191,7 @@ def describe() -> str:
             "" if model.input_tokens is None else f"{model.input_tokens:,}",
             "" if model.output_tokens is None else f"{model.output_tokens:,}",
             reasoning,
-            ", ".join(sorted(edit.rpartition("_")[0] for edit in model.edits)),
+            ", ".join(sorted(edit.rpartition("_")[0] or edit for edit in model.edits)),
             f"{model.source}, {model.read}",
         )
         lines.append("| " + " | ".join(cells) + " |")

@@ -48,6 +48,11 @@ def _whole(least: int) -> Callable[[Any, Any, Any], None]:
     return check
 
 
+def _form(options: Any, attribute: Any, value: Any) -> None:
+    del options
+    need_one_of(attribute.name, value, ("rewrite", "edit"))
+
+
 def _names(value: Any) -> Any:
     """A set of names; what is none is left to the validator."""
     return frozenset(value) if isinstance(value, list | tuple | set) and _all_text(value) else value
@@ -158,6 +163,10 @@ class Clearing:
         clear_at_least_tokens: what it has to save to be worth a lost cache; a twentieth of the budget if not given.
         exclude_tools: tools whose results always stay.
         clear_tool_inputs: whether the arguments of what is cleared are emptied too, in closed turns: of all tools, or of these.
+        thinking_keep_turns: how many of the newest turns that hold reasoning keep it; of older ones it goes, as whole blocks
+            and where the provider allows it (law L5).  All keep it if not given.
+        form: ``rewrite`` puts stubs into the messages; ``edit`` leaves them as they are and asks the provider to hide the
+            same, where the provider can: the outcome has the ``edits``, and the cached prefix stays.
 
     Raises:
         PolicyError: on construction, for a value that is impossible.
@@ -168,3 +177,5 @@ class Clearing:
     clear_at_least_tokens: int | None = field(default=None, validator=_whole(0))
     exclude_tools: frozenset[str] = field(default=(), converter=_names, validator=_are_names, repr=_in_order)
     clear_tool_inputs: bool | frozenset[str] = field(default=False, converter=_names, validator=_are_names, repr=_in_order)
+    thinking_keep_turns: int | None = field(default=None, validator=_whole(1))
+    form: Literal["rewrite", "edit"] = field(default="rewrite", validator=_form)

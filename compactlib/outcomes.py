@@ -165,8 +165,9 @@ class Compacted:
     Attributes:
         conversation: the new one.
         reason: ``target-met`` or ``above-target``.
-        before_tokens, after_tokens: whole requests, overhead included.
-        first_changed: the first message of the input at which the request differs.
+        before_tokens, after_tokens: whole requests, overhead included, as the model sees them: what the provider hides is
+            not counted.
+        first_changed: the first message of the input at which the request differs; ``None`` where no message does.
         report: the whole account, as JSON.
         cut: where the tail begins in the input, as the wire numbers it; 0 where clearing was enough.
         kept_prompt: after a step cut, the input's prompt that was kept before the tail.
@@ -176,13 +177,16 @@ class Compacted:
         irreducible: what no compaction could take away, part by part.
         over_by_tokens: how far above the target, 0 if it was met.
         fits: whether the request is within the budget.
+        edits: what the provider is to be asked to hide: the value of ``context_management`` in the body.  The messages are
+            then as they were, and the sizes are those of the request with it.
+        betas: the beta headers that this needs.
     """
 
     conversation: Conversation
     reason: str
     before_tokens: int
     after_tokens: int
-    first_changed: int
+    first_changed: int | None
     report: dict[str, Json]
     cut: int
     kept_prompt: int | None
@@ -192,6 +196,8 @@ class Compacted:
     over_by_tokens: int
     fits: bool
     issued: Mapping[str, tuple[int, int]] = field(factory=dict)
+    edits: Mapping[str, Json] | None = None
+    betas: tuple[str, ...] = ()
     before: Conversation = field(repr=False)
 
     @property

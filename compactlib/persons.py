@@ -17,7 +17,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import Final
 
 from attrs import frozen
@@ -30,6 +30,7 @@ from .turns import Division, Kind, origins
 
 __all__ = ["Said", "all_words", "person_words", "quoted", "said_before", "says", "tokens_owed"]
 
+_MOST_TRIES: Final = 4
 _PERSONS: Final = (Origin.HUMAN, Origin.UNKNOWN)
 """Origins whose words are kept like a person's."""
 
@@ -52,16 +53,35 @@ def quoted(
     """
     said = said_before(division, messages, cut, prompt, pinned)
     media = tuple(block for one in said for block in one.media)
+    owed = tokens_owed(said, memo)
+    room = allowance - owed
+    everything = [*((text, False) for text in quoted), *((one.text, one.is_owed) for one in said if one.text)]
+    whole = ""
+    for _ in range(_MOST_TRIES):
+        kept = _newest(everything, room if policy.retain_prompts else -1, memo)
+        whole = write_earlier([Earlier(text) for text in kept]) if kept else ""
+        # sizes were sums of parts, and a counter need not be additive
+        over = memo.counter(whole) + sum(block_tokens(block, memo.counter) for block in media) - max(allowance, owed)
+        if over <= 0 or room < 0:
+            break
+        room -= over
+    else:
+        kept = _newest(everything, -1, memo)
+        whole = write_earlier([Earlier(text) for text in kept]) if kept else ""
+    return (*((Text(whole),) if whole else ()), *media)
+
+
+def _newest(everything: Sequence[tuple[str, bool]], room: int, memo: Memo) -> list[str]:
+    """The texts that must be quoted, and of the others the newest for which there is *room*, in order."""
     kept: list[str] = []
-    fits = policy.retain_prompts
-    allowance -= tokens_owed(said, memo)
-    for text, must in reversed([*((text, False) for text in quoted), *((one.text, one.is_owed) for one in said if one.text)]):
-        cost = memo.counter(quote(Earlier(text)))
-        fits = fits and (must or cost <= allowance)
+    fits = room >= 0
+    for text, must in reversed(everything):
+        cost = 0 if must else memo.counter(quote(Earlier(text)))
+        fits = fits and cost <= room
         if must or fits:
             kept.append(text)
-            allowance -= 0 if must else cost
-    return (*((Text(write_earlier([Earlier(text) for text in kept[::-1]])),) if kept else ()), *media)
+            room -= cost
+    return kept[::-1]
 
 
 def all_words(

@@ -24,10 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Final
+from typing import Final, Literal
 
 from attrs import evolve, field, frozen
 
+from .arguments import told
 from .budget import SMALLEST_SUMMARY_TOKENS, Policy, Sizes, sizes
 from .bulk import Bulk, lightest_tail
 from .collapsing import collapse_at, entries
@@ -44,6 +45,7 @@ from .summaries.head import Layout, user_message
 from .tasks import Reminder, Rung, Task
 from .tokens import Memo
 from .turns import Division, Kind, divide
+from .visible import hides_behind, sizes_seen
 
 __all__ = ["CannotPlanError", "Plan", "bound_of", "overhead_tokens", "plan", "profile_of"]
 
@@ -56,12 +58,19 @@ _ELSEWHERE: Final = ("previous_response_id", "conversation")
 
 @frozen(kw_only=True)
 class Plan:
-    """Everything that is decided before a model is asked."""
+    """
+    Everything that is decided before a model is asked.
+
+    The cut is chosen on the sizes of the messages as the model sees them
+    (``seen``), or, where the provider would not hide the same after the cut, as
+    they are sent.
+    """
 
     profile: Profile
     division: Division
     sizes: Sizes
     choice: Choice
+    weights: Literal["seen", "sent"]
     system: tuple[Message, ...]
     preamble: tuple[Message, ...]
     opaque: tuple[Message, ...]
@@ -108,7 +117,9 @@ def profile_of(conversation: Conversation, policy: Policy) -> Profile:
     """
     profile = profile_named(policy.profile or conversation.dialect)
     if not profile.is_sent:
-        raise PolicyError("conversation", f"{profile.dialect} is a record of what was done and no request")
+        raise PolicyError(
+            "conversation", f"{profile.dialect} is a record of what was done, no request: there is nothing to compact"
+        )
     if profile.dialect != conversation.dialect:
         raise PolicyError("profile", f"{profile.name!r} is for {profile.dialect}, not for {conversation.dialect}")
     return profile
@@ -161,8 +172,8 @@ def plan(
     profile = profile_of(conversation, policy)
     division = divide(conversation)
     kinds = division.kinds
-    cuts = find_cuts(conversation, division)
-    weights = memo.sizes(messages)
+    cuts = find_cuts(conversation, division, profile=profile)
+    weights = sizes_seen(conversation, memo)
 
     pins = pinned(conversation, division, task.pins)
     overhead = overhead_tokens(conversation, memo)
@@ -187,6 +198,12 @@ def plan(
     known, choice, owed = _choice(
         division, cuts, weights, messages, policy, overhead, needed, places, standing, memo, rung, light
     )
+    by: Literal["seen", "sent"] = "seen"
+    if weights != (whole := memo.sizes(messages)) and not hides_behind(conversation, choice.position, memo):
+        weights, by = whole, "sent"  # the provider would not hide it any more
+        known, choice, owed = _choice(
+            division, cuts, weights, messages, policy, overhead, needed, places, standing, memo, rung, light
+        )
     collapse = None
     if rung == "collapse":
         collapse = collapse_at(
@@ -250,6 +267,7 @@ def plan(
         division=division,
         sizes=known,
         choice=choice,
+        weights=by,
         system=system,
         preamble=preamble,
         opaque=compacted,
@@ -347,7 +365,7 @@ def _texts(reminders: Sequence[Reminder]) -> list[str]:
         try:
             text = reminder if isinstance(reminder, str) else reminder()
         except Exception as error:
-            raise PolicyError("reminders", f"a reminder raised {type(error).__name__}: {error}") from error
+            raise PolicyError("reminders", f"a reminder raised {told(error)}") from error
         if not isinstance(text, str):
             raise PolicyError("reminders", f"a reminder is a text, not {type(text).__name__}")
         if text.strip():

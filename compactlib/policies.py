@@ -89,9 +89,9 @@ _ROWS: Final = (
     ),
     NamedPolicy(
         name="server",
-        fields={"trigger_of": "window", "trigger_percent": 75, "clearing": Clearing(clear_at_least_tokens=0)},
-        why="What a provider would do by itself, done here: results go early and by age, the summary comes at three quarters "
-        "of the window.",
+        fields={"trigger_of": "window", "trigger_percent": 75, "clearing": Clearing(form="edit", clear_at_least_tokens=0)},
+        why="What a provider can do is left to it: it is asked to hide results, early and by age, and where it has no such "
+        "edits they are cleared here; the summary comes at three quarters of the window.",
         practice="Anthropic's context edits: all results but 3 go from 100,000, and history is summarised from 150,000, "
         "of a window of 200,000",
     ),
@@ -144,7 +144,7 @@ def _shown(value: object) -> str:
     """A value as one would write it."""
     if isinstance(value, Clearing):
         plain = Clearing()
-        names = ("trigger_tokens", "keep", "clear_at_least_tokens")
+        names = ("form", "trigger_tokens", "keep", "clear_at_least_tokens")
         differing = [name for name in names if getattr(value, name) != getattr(plain, name)]
-        return f"Clearing({', '.join(f'{name}={getattr(value, name)!r}' for name in differing)})"
+        return f"Clearing({', '.join(f'{name}={_shown(getattr(value, name))}' for name in differing)})"
     return repr(value).replace("'", '"')

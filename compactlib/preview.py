@@ -33,6 +33,7 @@ from .summaries.extractive import Extractive
 from .summaries.rendering import SummaryRequest
 from .summaries.schema import schema_for
 from .tasks import Pin, Reminder, Rung, When
+from .tokens.counting import checked
 from .tokens.usage import Anchor
 
 __all__ = ["Preview", "plan"]
@@ -145,5 +146,5 @@ def _after(outcome: Outcome, policy: Policy) -> tuple[int, int]:
     summary: Any = outcome.report["summary"]
     sizes: Any = outcome.report["sizes"]
     rest = outcome.after_tokens - summary["tokens"]
-    least = policy.counter(bare_headings(schema_for(policy.schema, policy.headings)))
+    least = checked(policy.counter)(bare_headings(schema_for(policy.schema, policy.headings)))
     return rest + min(least, summary["tokens"]), rest + max(sizes["summary"], summary["tokens"])

@@ -14,8 +14,9 @@ Rules it obeys
       links were resolved, and only if it is an ordinary file of bounded size.
     * Law L11.  A page says which lines it holds, of how many, and how to get
       the next.
-    * Searching is literal.  A pattern from a model can cost more time than it
-      is worth.
+    * Searching is literal, whatever the case, and linear.  A pattern from a
+      model can cost more time than it is worth, and so can a long literal one
+      where `re` ignores case.
     * What the model asked wrongly is answered in words that it can act on,
       because an exception would only end its turn.
 
@@ -30,6 +31,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -193,13 +195,13 @@ def _matches(ref: str, whole: Sequence[str], search: Json, first: int, last: int
     """The lines that hold *search*, with their numbers, as many as fit."""
     if not isinstance(search, str) or not search.strip():
         return Page("[there is nothing to search for]")
-    pattern = re.compile(re.escape(search), re.IGNORECASE)  # literal: nothing in it is special
-    found = [(number, hit) for number in range(first, last + 1) if (hit := pattern.search(whole[number - 1])) is not None]
+    sought = search.casefold()
+    found = [number for number in range(first, last + 1) if sought in whole[number - 1].casefold()]
     shown: list[str] = []
     used = 0
-    for number, hit in found[:_MATCHES]:
+    for number in found[:_MATCHES]:
         line = whole[number - 1]
-        start = max(hit.start() - _MATCH_CHARS // 2, 0) if len(line) > _MATCH_CHARS else 0
+        start = max(_where(line, sought) - _MATCH_CHARS // 2, 0) if len(line) > _MATCH_CHARS else 0
         piece = line[start : start + _MATCH_CHARS]
         text = f"{number}: {'...' if start else ''}{piece}{'...' if start + len(piece) < len(line) else ''}"
         if shown and used + len(text) + 1 > page_chars:
@@ -209,9 +211,17 @@ def _matches(ref: str, whole: Sequence[str], search: Json, first: int, last: int
     head = f"[{len(found)} of {max(last - first + 1, 0)} lines hold {json.dumps(search[:80])}]"
     if len(found) == len(shown):
         return Page("\n".join([head, *shown]))
-    wish = f"{found[len(shown)][0]}-{last}"
+    wish = f"{found[len(shown)]}-{last}"
     more = f'[{len(found) - len(shown)} more: lines="{wish}"]'
     return Page("\n".join([head, *shown, more]), {"ref": ref, "search": search, "lines": wish})
+
+
+def _where(line: str, sought: str) -> int:
+    """Where in *line* the text begins that is *sought* whatever the case; letters may be longer when their case is folded."""
+    at = line.casefold().find(sought)
+    if len(line.casefold()) == len(line):
+        return at
+    return next((place for place, length in enumerate(accumulate(map(len, map(str.casefold, line)))) if length > at), 0)
 
 
 # --- stash and reference ---------------------------------------------------------------------------------------------

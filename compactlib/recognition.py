@@ -38,6 +38,8 @@ _MARKERS: Final = (
     "[image from tool]",
 )
 _MARKER_PREFIXES: Final = ("this is file ", "[image: ", "[image from tool")
+# What clearing leaves of the media.
+_STUBS: Final = tuple(f"[cleared v1: {what} of " for what in ("audio", "document", "file", "image", "video"))
 # What they leave in the result instead.
 _PLACEHOLDERS: Final = ("(see attached image", "(see following user message", "see file ", "[see attached")
 _BRIDGES: Final = frozenset(
@@ -119,7 +121,9 @@ def is_harness(text: str) -> bool:
 
 
 def is_marker(text: str) -> bool:
-    """Whether *text* is what a client writes before media that a result could not hold."""
+    """Whether *text* is what a client writes before media that a result could not hold, or what stands for such media."""
+    if text.startswith(_STUBS) and text.endswith("]") and "\n" not in text:
+        return True
     if len(text) > 200:
         return False
     words = text.strip().lower()

@@ -72,7 +72,7 @@ def _denials() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _places(text: str, word: str, at: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The lines of ``text[start:stop]``, from *at* on, in which *word* stands undenied: where the line and the word begin."""
+    """The lines of ``text[start:stop]``, from *at* on, in which *word* stands undenied: where each begins, and where the word."""
     before, after = _denials()
     while at >= 0:
         end = at + len(word)

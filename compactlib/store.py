@@ -126,7 +126,10 @@ def fetch(store: Store, reference: str) -> bytes:
     need_store(store)
     _check(reference)
     try:
-        data = bytes(store.get(reference))
+        given: object = store.get(reference)
+        if not isinstance(given, bytes | bytearray | memoryview):  # of a number, `bytes` would make as many zeros
+            raise StoreError(f"the store gave back {shown(given)} for {reference}, which is no bytes", rule="L10")
+        data = bytes(given)
     except StoreError:
         raise
     except Exception as error:  # see `keep`
@@ -340,11 +343,7 @@ class DirectoryStore:
     def _write(self, data: bytes, *path: str) -> None:
         """Write aside, sync, rename, sync the folder."""
         *folders, name = path
-        place = self.root
-        for folder in folders:
-            place /= folder
-            place.mkdir(mode=0o700, exist_ok=True)
-        with _folder(self.root, *folders) as handle:
+        with _folder(self.root, *folders, is_made=True) as handle:
             aside = f".{name[:_NAME_CHARS]}.{os.getpid()}.{os.urandom(4).hex()}"
             number = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, 0o600, dir_fd=handle)
             try:
@@ -374,11 +373,14 @@ class DirectoryStore:
 
 
 @contextmanager
-def _folder(root: Path, *names: str) -> Iterator[int]:
-    """A handle of a folder below *root*, opened step by step so that no link below it is followed."""
+def _folder(root: Path, *names: str, is_made: bool = False) -> Iterator[int]:
+    """A handle of a folder below *root*, opened, and if *is_made* made, step by step so that no link below it is followed."""
     handle = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
         for name in names:
+            if is_made:
+                with suppress(FileExistsError):
+                    os.mkdir(name, 0o700, dir_fd=handle)
             inner = os.open(name, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW, dir_fd=handle)
             os.close(handle)
             handle = inner

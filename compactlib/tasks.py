@@ -89,8 +89,6 @@ def _rungs(task: Task, attribute: Any, value: Any) -> None:
     _sequence(task, attribute, value)
     if not value or any(rung not in RUNGS for rung in value):
         raise PolicyError(attribute.name, f"some of {', '.join(RUNGS)}, not {shown(value)}")
-    if "clear" in value and task.store is None:
-        raise PolicyError("store", "clearing needs one, because what is cleared has to be kept", rule="L10")
 
 
 def _digests(task: Task, attribute: Any, value: Any) -> None:

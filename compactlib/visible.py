@@ -5,6 +5,8 @@ What this is
     `effective`: the conversation as it reaches the model, when the provider
     has compacted it, clears old results or drops old thinking on its side.
     `shown`: the same message by message, in the places of the input.
+    `request_tokens` and `sizes_seen`: how large that is; all counting and
+    cutting goes by them.
 
 Rules it obeys
     * What is hidden is not counted, and what is counted is shown.
@@ -34,8 +36,13 @@ How it works, and what exactly is simulated
     than it; with ``clear_tool_inputs`` the arguments of these uses become
     ``{}``.  If that saves less than ``clear_at_least``, nothing is done.
 
-    Edits are made in the order of the request.  ``compact_20260112`` is not
-    simulated: what the provider would write is not known before it has.
+    Edits are made in the order of the request.  ``compact_20260112`` and the
+    ``compaction`` of Responses are not simulated: what the provider would write
+    is not known before it has.
+
+    Whether results are hidden depends on all that is sent, so what is hidden
+    now may be seen again when something else goes.  `sizes_seen` is for
+    choosing a cut, `hides_behind` says whether the sizes still hold after it.
 
 What is not here
     Whether an edit is legal (`protocol.context_edits`); prefixes that stand
@@ -49,15 +56,26 @@ from collections import Counter as Bag
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from .model import Block, Call, Conversation, Message, Opaque, Reasoning, Result, need_conversation
 from .models import model_named
-from .protocol.context_edits import ClearThinking, ClearToolUses, read_edits
+from .protocol.context_edits import ClearThinking, ClearToolUses, Edit, read_edits
 from .tokens import Memo, block_tokens, estimate
 from .tokens.counting import checked
 
-__all__ = ["CLEARED", "effective", "is_compaction", "shown"]
+__all__ = [
+    "CLEARED",
+    "Use",
+    "effective",
+    "hides_behind",
+    "is_compaction",
+    "request_tokens",
+    "shown",
+    "sizes_seen",
+    "thinking_turns",
+    "uses_of",
+]
 
 CLEARED: Final = "[cleared by clear_tool_uses_20250919]"
 """What stands for a cleared result; the provider's own words are not documented."""
@@ -66,13 +84,16 @@ Shown: TypeAlias = "list[Message | None]"
 _INSTRUCTIONS: Final = frozenset({"system", "developer"})
 
 
-def effective(conversation: Conversation, *, counter: Callable[[str], int] = estimate) -> Conversation:
+def effective(
+    conversation: Conversation, *, counter: Callable[[str], int] = estimate, edits: Sequence[Edit] | None = None
+) -> Conversation:
     """
     The conversation as the model sees it.
 
     Args:
         conversation: what is sent.
         counter: counts the tokens of a text, for edits whose trigger is a size.
+        edits: what the provider is asked for, in the place of what the request says.
 
     Returns:
         The same object if nothing is hidden.
@@ -87,7 +108,7 @@ def effective(conversation: Conversation, *, counter: Callable[[str], int] = est
     ['assistant']
     """
     need_conversation(conversation)
-    seen = shown(conversation, counter=checked(counter))
+    seen = shown(conversation, counter=checked(counter), edits=edits)
     messages = conversation.messages
     if len(seen) == len(messages) and all(new is old for new, old in zip(seen, messages, strict=True)):
         return conversation
@@ -98,7 +119,9 @@ def effective(conversation: Conversation, *, counter: Callable[[str], int] = est
     return evolve(conversation, messages=tuple(filter(None, seen)), fused=fused, settled=0)
 
 
-def shown(conversation: Conversation, *, counter: Callable[[str], int] = estimate) -> tuple[Message | None, ...]:
+def shown(
+    conversation: Conversation, *, counter: Callable[[str], int] = estimate, edits: Sequence[Edit] | None = None
+) -> tuple[Message | None, ...]:
     """
     What the model sees of each message: itself, what is left of it, or ``None``.
 
@@ -107,7 +130,8 @@ def shown(conversation: Conversation, *, counter: Callable[[str], int] = estimat
     """
     seen: Shown = list(conversation.messages)
     _hide_compacted(seen, is_anthropic=conversation.dialect == "anthropic")
-    edits = read_edits(conversation)
+    if edits is None:
+        edits = read_edits(conversation)
     if not any(isinstance(edit, ClearThinking) for edit in edits) and _drops_thinking(conversation):
         _clear_thinking(seen, 1)
     for edit in edits:
@@ -117,6 +141,44 @@ def shown(conversation: Conversation, *, counter: Callable[[str], int] = estimat
         elif isinstance(edit, ClearToolUses):
             _clear_results(seen, edit, conversation, counter)
     return tuple(seen)
+
+
+def request_tokens(conversation: Conversation, memo: Memo, *, edits: Sequence[Edit] | None = None) -> int:
+    """
+    The tokens of the whole request as the model sees it, overhead included.
+
+    Raises:
+        PolicyError: the counter misbehaves.
+    """
+    return memo.request(effective(conversation, counter=memo.counter, edits=edits))
+
+
+def sizes_seen(conversation: Conversation, memo: Memo) -> list[int]:
+    """
+    The tokens of each message as the model sees it; of one that it does not see, 0.
+
+    Raises:
+        PolicyError: the counter misbehaves.
+    """
+    seen = shown(conversation, counter=memo.counter)
+    if None not in seen:
+        return memo.sizes(seen)  # type: ignore[arg-type]  # there is no None among them
+    return [0 if message is None else memo.message(message) for message in seen]
+
+
+def hides_behind(conversation: Conversation, position: int, memo: Memo) -> bool:
+    """
+    Whether what is hidden from *position* on stays hidden when everything before it has gone.
+
+    What takes its place is not known yet, so only what stays decides: an edit
+    that is sure to be made again.
+
+    Raises:
+        PolicyError: the counter misbehaves.
+    """
+    now = shown(conversation, counter=memo.counter)[position:]
+    tail = evolve(conversation, messages=conversation.messages[position:], fused=(0, 0), settled=0)
+    return memo.messages(list(filter(None, shown(tail, counter=memo.counter)))) <= memo.messages(list(filter(None, now)))
 
 
 # -- compaction --------------------------------------------------------------------------------------------------------
@@ -197,9 +259,18 @@ def _drops_thinking(conversation: Conversation) -> bool:
 
 def _clear_thinking(seen: Shown, keep_turns: int) -> None:
     """Hide the thinking of all turns that hold some but the newest *keep_turns*."""
-    turns: list[list[int]] = []  # the messages with thinking of each turn that has any
+    turns = thinking_turns(seen)
+    for at in (at for turn in turns[: max(len(turns) - keep_turns, 0)] for at in turn):
+        message = seen[at]
+        if message is not None:
+            seen[at] = _only(message, [n for n, block in enumerate(message.content) if not isinstance(block, Reasoning)])
+
+
+def thinking_turns(messages: Sequence[Message | None]) -> list[list[int]]:
+    """The messages with thinking of each turn that has any; a turn is what the model says until the user does not only answer."""
+    turns: list[list[int]] = []
     is_new = True
-    for at, message in enumerate(seen):
+    for at, message in enumerate(messages):
         if message is None:
             continue
         if message.role == "user":
@@ -213,18 +284,78 @@ def _clear_thinking(seen: Shown, keep_turns: int) -> None:
                 turns.append([])
                 is_new = False
             turns[-1].append(at)
-    for at in (at for turn in turns[: max(len(turns) - keep_turns, 0)] for at in turn):
-        message = seen[at]
-        if message is not None:
-            seen[at] = _only(message, [n for n, block in enumerate(message.content) if not isinstance(block, Reasoning)])
+    return turns
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
+@frozen
+class Use:
+    """
+    A call that the client runs, and its result.
+
+    Attributes:
+        position, place: of the call: its message, and its place among the blocks.
+        call: the call.
+        answer: the same of its result, and the result; ``None`` while there is none.
+    """
+
+    position: int
+    place: int
+    call: Call
+    answer: tuple[int, int, Result] | None = None
+
+    def hidden(self, *, inputs: bool | frozenset[str], counter: Callable[[str], int]) -> tuple[int, list[_News]]:
+        """
+        What is saved by hiding it, in tokens, and what then stands where.
+
+        Args:
+            inputs: whether arguments go too: of all tools, or of these.
+            counter: counts the tokens of a text.
+        """
+        news: list[_News] = []
+        saved = 0
+        if self.answer is not None:
+            at, place, result = self.answer
+            saved += _gain(news, at, place, result, evolve(result, content=CLEARED), counter)
+        if self.call.name in inputs if isinstance(inputs, frozenset) else inputs:
+            saved += _gain(news, self.position, self.place, self.call, evolve(self.call, arguments={}), counter)
+        return saved, news
+
+
+_News: TypeAlias = "tuple[int, int, Block]"
+
+
+def _gain(news: list[_News], at: int, place: int, old: Block, new: Block, counter: Callable[[str], int]) -> int:
+    """What is saved by *new* in the place of *old*; if it is anything, *new* is put among the news."""
+    gain = block_tokens(old, counter) - block_tokens(new, counter)
+    if gain <= 0:
+        return 0
+    news.append((at, place, new))
+    return gain
+
+
+def uses_of(messages: Sequence[Message | None]) -> list[Use]:
+    """The uses of tools in the order of their calls; linear."""
+    uses: list[Use] = []
+    waiting: dict[str, list[int]] = {}  # the open calls by id, newest last
+    for at, message in enumerate(messages):
+        if message is None or isinstance(message.content, str):
+            continue
+        for place, block in enumerate(message.content):
+            if isinstance(block, Call) and block.is_client:
+                waiting.setdefault(block.id, []).append(len(uses))
+                uses.append(Use(at, place, block))
+            elif isinstance(block, Result) and block.is_client and waiting.get(block.call_id):
+                number = waiting[block.call_id].pop()
+                uses[number] = evolve(uses[number], answer=(at, place, block))
+    return uses
+
+
 def _clear_results(seen: Shown, edit: ClearToolUses, conversation: Conversation, counter: Callable[[str], int]) -> None:
     """Make the edit, if it is due and worth it."""
-    uses = _uses(seen)
+    uses = uses_of(seen)
     if edit.unit == "tool_uses":
         if len(uses) <= edit.trigger:
             return
@@ -234,20 +365,11 @@ def _clear_results(seen: Shown, edit: ClearToolUses, conversation: Conversation,
             return
     changed: dict[int, dict[int, Block]] = {}
     saved = 0
-    for call_at, call_place, call, answer in uses[: max(len(uses) - edit.keep_tool_uses, 0)]:
-        if call.name in edit.exclude_tools:
-            continue
-        news: list[tuple[int, int, Block, Block]] = []
-        if answer is not None:
-            at, place, result = answer
-            news.append((at, place, result, evolve(result, content=CLEARED)))
-        clears = edit.clear_inputs if isinstance(edit.clear_inputs, bool) else call.name in edit.clear_inputs
-        if clears:
-            news.append((call_at, call_place, call, evolve(call, arguments={})))
-        for at, place, old, new in news:
-            gain = block_tokens(old, counter) - block_tokens(new, counter)
-            if gain > 0:
-                saved += gain
+    for use in uses[: max(len(uses) - edit.keep_tool_uses, 0)]:
+        if use.call.name not in edit.exclude_tools:
+            gain, news = use.hidden(inputs=edit.clear_inputs, counter=counter)
+            saved += gain
+            for at, place, new in news:
                 changed.setdefault(at, {})[place] = new
     if saved < edit.clear_at_least_tokens:
         return
@@ -255,23 +377,3 @@ def _clear_results(seen: Shown, edit: ClearToolUses, conversation: Conversation,
         message = seen[at]
         if message is not None:
             seen[at] = evolve(message, content=tuple(blocks.get(place, block) for place, block in enumerate(message.blocks)))
-
-
-_Use: TypeAlias = "tuple[int, int, Call, tuple[int, int, Result] | None]"
-
-
-def _uses(seen: Shown) -> list[_Use]:
-    """The client calls in order, (message, position, call), and where the result of each is."""
-    uses: list[_Use] = []
-    waiting: dict[str, list[int]] = {}  # the open calls by id, newest last
-    for at, message in enumerate(seen):
-        if message is None or isinstance(message.content, str):
-            continue
-        for place, block in enumerate(message.content):
-            if isinstance(block, Call) and block.is_client:
-                waiting.setdefault(block.id, []).append(len(uses))
-                uses.append((at, place, block, None))
-            elif isinstance(block, Result) and block.is_client and waiting.get(block.call_id):
-                number = waiting[block.call_id].pop()
-                uses[number] = (*uses[number][:3], (at, place, block))
-    return uses

@@ -549,20 +549,38 @@ def _owed(model: Model, cut: int, prompt: int | None) -> int:
 
 
 def _quotes(model: Model, known: Sizes, cut: int, prompt: int | None, needed: int, owed: int) -> tuple[list[str], int]:
-    """What is quoted: all that must be, and of the rest the newest that fit what is left of the extras."""
+    """
+    What is quoted: all that must be, and of the rest the newest that fit what is left of the extras.
+
+    Where the whole is larger than its parts, it is tried again with that much less room, four times at most.
+    """
     said = _said(model, cut, prompt)
     old = [text for at in model.of_kind("summary", cut) for text in model.items[at].held]
-    left = max(known.extras - needed - _standing(model, cut), owed) - owed
+    everything = [*((text, False) for text in old), *((text, must) for text, must, _ in said)]
+    pictures = sum(one for _, _, one in said)
+    allowance = max(known.extras - needed - _standing(model, cut), owed)
+    left = allowance - owed if model.policy.retain_prompts else -1
+    for _ in range(4):
+        quotes = _newest(model, everything, left)
+        whole = "[compactlib earlier prompts v1]\n" + "".join(map(_quotation, quotes)) if quotes else ""
+        over = model.count(whole) + pictures * model.picture_tokens - allowance
+        if over <= 0 or left < 0:
+            return quotes, pictures
+        left -= over
+    return _newest(model, everything, -1), pictures
+
+
+def _newest(model: Model, everything: list[tuple[str, bool]], left: int) -> list[str]:
+    """All that must be quoted, and of the rest the newest of which each fits what the ones behind it left."""
     quotes: list[str] = []
-    fits = model.policy.retain_prompts
-    for text, must in reversed([*((text, False) for text in old), *((text, must) for text, must, _ in said)]):
+    fits = left >= 0
+    for text, must in reversed(everything):
         cost = model.count(_quotation(text))
-        if not must and fits:
-            fits = cost <= left
-            left -= cost if fits else 0
+        fits = fits and (must or cost <= left)
+        left -= cost if fits and not must else 0
         if must or fits:
             quotes.insert(0, text)
-    return quotes, sum(pictures for _, _, pictures in said)
+    return quotes
 
 
 # --- Clearing --------------------------------------------------------------------------------------------------------

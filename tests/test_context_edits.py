@@ -12,7 +12,7 @@ from compactlib.dialects import parse
 from compactlib.protocol.context_edits import BETAS, ClearThinking, ClearToolUses, Compact, Edit, read_edits
 from compactlib.protocol.validator import check
 
-TOOLS, THINKING, COMPACT = BETAS
+TOOLS, THINKING, COMPACT, SUMMARIZE = BETAS
 HI = [{"role": "user", "content": "hi"}]
 
 
@@ -144,6 +144,69 @@ def test_an_edit_on_a_model_that_is_not_known_to_support_it_is_a_warning(model: 
 def test_betas_that_stand_in_the_body_hold_that_of_the_edit(fields: Any, is_listed: bool) -> None:
     """Where none are listed there, they are in a header that nobody sees here."""
     assert found({"type": COMPACT}, **fields) == ([] if is_listed else [("A-CTX-04", "warning")])
+
+
+def test_clearing_thinking_comes_first() -> None:
+    """Wherever else it stands, it is refused."""
+    thinks = {"thinking": {"type": "adaptive"}}
+
+    assert found({"type": THINKING}, {"type": TOOLS}, **thinks) == []
+    assert found({"type": TOOLS}, {"type": THINKING}, **thinks) == [("A-CTX-05", "error")]
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ({"type": SUMMARIZE}, []),
+        ({"type": SUMMARIZE, "instructions": None}, []),
+        ({"type": SUMMARIZE, "instructions": "Keep names."}, []),
+        ({"type": SUMMARIZE, "instructions": 7}, [("A-CTX-02", "error")]),
+        ({"type": SUMMARIZE, "trigger": None}, [("A-CTX-02", "error")]),
+        ({"type": TOOLS}, [("A-CTX-02", "warning")]),
+        ("summarize", [("A-CTX-02", "error")]),
+    ],
+)
+def test_the_field_that_asks_for_a_summary_is_judged_like_an_edit(field: Any, wrong: Any) -> None:
+    """And it is none."""
+    assert found(compaction=field) == wrong
+    assert found({"type": SUMMARIZE}) == [("A-CTX-02", "warning")]
+    assert edits({"type": SUMMARIZE}) == ()
+
+
+def test_a_summary_when_asked_has_a_beta_and_models_of_its_own() -> None:
+    """The older beta does not bring it."""
+    field = {"type": SUMMARIZE}
+
+    assert found(compaction=field, model="claude-sonnet-5", betas=["compact-2026-09-04"]) == []
+    assert found(compaction=field, betas=["compact-2026-01-12"]) == [("A-CTX-04", "warning")]
+    assert found(compaction=field, model="claude-sonnet-4-5") == [("A-CTX-03", "warning")]
+    assert found({"type": COMPACT}, model="claude-sonnet-5") == [("A-CTX-03", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"context_management": [{"type": "compaction", "compact_threshold": 9_000}], "truncation": "auto"}, []),
+        ({"context_management": [{"type": "compaction"}], "truncation": None}, []),
+        ({"context_management": [{"type": "compaction", "compact_threshold": 0.5}]}, [("R-CTX-01", "error")]),
+        ({"context_management": [{"type": "clearing"}]}, [("R-CTX-01", "warning")]),
+        ({"context_management": [7]}, [("R-CTX-01", "error")]),
+        ({"context_management": {"edits": []}}, [("R-CTX-01", "error")]),
+        ({"truncation": "middle"}, [("R-CTX-02", "warning")]),
+        ({"truncation": True}, [("R-CTX-02", "error")]),
+    ],
+)
+def test_what_responses_is_asked_for_is_judged(fields: Any, wrong: Any) -> None:
+    """A type or a strategy that is not known may be newer."""
+    assert [(one.rule, one.level) for one in check(parse({"input": HI, **fields}, dialect="openai-responses"))] == wrong
+
+
+def test_an_entry_of_responses_is_a_compaction() -> None:
+    """At a threshold, or at one that it leaves to the provider."""
+    listed = [{"type": "compaction", "compact_threshold": 9_000}, {"type": "compaction"}, {"type": "clearing"}, 7]
+    asked = parse({"input": HI, "context_management": listed}, dialect="openai-responses")
+
+    assert read_edits(asked) == (Compact(trigger_tokens=9_000), Compact(trigger_tokens=None))
 
 
 JSON = st.recursive(

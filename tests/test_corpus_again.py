@@ -61,7 +61,10 @@ def stretches(conversation: Conversation, messages: list[Any], least_tokens: int
             if size >= least_tokens:
                 yield run
                 run, size = [], 0
-        run = [*run, SPELLINGS[conversation.dialect].user(f"Now do it for the {time}th time, with v{time}.0 of the plan.")]
+        run = [
+            *run,
+            SPELLINGS[conversation.dialect].user(f"Now do it for the {time}th time, with variant v{time}.0 of the plan."),
+        ]
 
 
 def twenty(name: str, conversation: Conversation, window: int) -> Counter[str]:
@@ -72,9 +75,10 @@ def twenty(name: str, conversation: Conversation, window: int) -> Counter[str]:
     is_list = isinstance(body, list)
     messages = body if is_list else body[key]
     reasons: Counter[str] = Counter()
-    if not isinstance(messages, list) or sum(map(Memo(cl.estimate).message, conversation.messages)) < 1:
+    if not isinstance(messages, list) or not messages:
         return reasons
-    source = stretches(conversation, messages, window // 4)
+    size = sum(map(Memo(cl.estimate).message, conversation.messages))
+    source = stretches(conversation, messages, min(window // 4, 2 * size))
     policy = cl.Policy(window_tokens=window)
     current: list[Any] = []
     for number in range(TIMES):

@@ -177,6 +177,25 @@ def test_a_hostile_text_costs_its_length(piece: str) -> None:
     Tokens([text])
 
 
+@pytest.mark.parametrize("between", [" ", "\n", " and "])
+def test_the_clauses_of_many_facts_cost_the_length_of_their_text(between: str) -> None:
+    """A search from the beginning of the text for each would take minutes here."""
+    text = between.join(str(number) for number in range(1_000_000, 1_050_000))
+
+    anchors = find_anchors([human(text)])
+
+    assert len(anchors) == 50_000
+    assert all(anchor.text in anchor.clause() for anchor in anchors)
+
+
+def test_no_amount_ends_inside_a_number() -> None:
+    """A group of three digits is one only if no fourth follows."""
+    found = {anchor.text for anchor in find_anchors([human("from $567 1234 on")])}
+
+    assert "$567" in found
+    assert "$567 123" not in found
+
+
 def test_arguments_are_searched_too() -> None:
     arguments: Any = {"file_path": "src/deep/b.py", "limit": 4471}
     call = Message("model", (Call("c", "edit", arguments, wire("tool_use")), Text("done")), wire("assistant"), Origin.MODEL)

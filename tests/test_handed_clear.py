@@ -24,11 +24,11 @@ from attrs import evolve
 
 import compactlib as cl
 from compactlib.admission import admit
-from compactlib.clearing import answered
 from compactlib.conformance.checks import judge
 from compactlib.conformance.running import observe
 from compactlib.model import Call, Conversation, Media, Message, Origin, Result, Text, wire
 from compactlib.options import Admission, Clearing, Limit
+from compactlib.outputs import answered
 from compactlib.store import MemoryStore
 from compactlib.stubs import read_stub
 from compactlib.summaries.acceptance import Summary

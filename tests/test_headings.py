@@ -81,6 +81,15 @@ def test_headings_that_do_not_fit_the_schema_are_refused(headings: dict[str, str
         cl.compact(long(), evolve(POLICY, headings=headings), when="now")
 
 
+def test_policy_keeps_headings_of_its_own() -> None:
+    """Law L19."""
+    mine = {"goal": "Ziel"}
+    policy = cl.Policy(window_tokens=8_000, headings=mine)
+    mine["goal"] = "two\nlines"
+
+    assert policy.headings == {"goal": "Ziel"}
+
+
 def test_blocker_stands_in_one_section() -> None:
     """What is named elsewhere too is taken out there, and counted."""
     reply = BODY + "\n\n## Blocked\n- the key is missing\n\n## Critical context\n- The key is missing.\n- other"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from compactlib.summaries.prompts import OPENING, PARAGRAPHS, PROMPT_VERSION, instructions
-from compactlib.summaries.schema import EMPTY, SCHEMAS, Schema
+from compactlib.summaries.schema import EMPTY, SCHEMAS, Schema, schema_for
 from compactlib.tokens import estimate
 
 FULL = SCHEMAS["full"]
@@ -96,6 +96,17 @@ def test_parts_know_what_is_before_and_after_them() -> None:
 def test_what_was_done_stays_done_in_an_update() -> None:
     """Law L20 is asked for, not only checked."""
     assert "stays done" in instructions(FULL, max_tokens=1_000, has_previous=True)
+
+
+def test_other_headings_are_those_the_prompt_speaks_of() -> None:
+    """A model told of sections that it was not given would write them."""
+    called = {"goal": "Ziel", "orders": "Auftrag", "done": "Fertig", "critical": "Wichtig"}
+    text = instructions(schema_for("full", called), max_tokens=1_000, has_previous=True)
+
+    for said in ('Under "Ziel" and "Auftrag" stand only', 'belongs under "Wichtig"', "lists under Fertig stays done"):
+        assert said in text
+    for usual in ("Critical context", "under Done", '"Goal"'):
+        assert usual not in text
 
 
 def test_a_focus_with_braces_or_blank_does_no_harm() -> None:

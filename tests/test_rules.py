@@ -37,12 +37,12 @@ def filled(text: str) -> str:
 @pytest.mark.parametrize(
     ("dialect", "count"),
     [
-        ("anthropic", 51),
+        ("anthropic", 52),
         ("openai-chat", 27),
         ("mistral", 18),
         ("bedrock", 25),
         ("gemini", 23),
-        ("openai-responses", 24),
+        ("openai-responses", 26),
         ("mcp-sampling", 3),
         ("atif", 4),
     ],

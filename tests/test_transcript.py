@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compactlib.model import Message, Opaque, Origin, Reasoning, Result, Text, wire
-from compactlib.summaries.transcript import argument_text, calls_by_result, label, pieces_of, shortened, show, stated_origins
+from compactlib.summaries.transcript import argument_text, calls_by_result, label, pieces_of, shortened, show, with_origins
 from tests.summary_parts import call, human, model, picture, result
 
 
@@ -153,9 +153,12 @@ def test_origins_not_stated_are_not_a_persons() -> None:
     answer = Result("c", "x", wire("tool_result"))
     bare = Message("user", (answer, Text("y")), wire("user"))
 
-    assert stated_origins(bare) == (Origin.TOOL, Origin.UNKNOWN)
-    assert stated_origins(Message("model", "x", wire("assistant"))) == (Origin.MODEL,)
-    assert stated_origins(Message("user", bare.blocks, wire("user"), Origin.PIN)) == (Origin.PIN, Origin.PIN)
+    def origins_of(message: Message) -> list[Origin]:
+        return [origin for _, origin in with_origins(message)]
+
+    assert origins_of(bare) == [Origin.TOOL, Origin.UNKNOWN]
+    assert origins_of(Message("model", "x", wire("assistant"))) == [Origin.MODEL]
+    assert origins_of(Message("user", bare.blocks, wire("user"), Origin.PIN)) == [Origin.PIN, Origin.PIN]
 
 
 def test_labels_are_bounded() -> None:

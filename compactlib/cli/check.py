@@ -29,6 +29,7 @@ from ..protocol.validator import check as violations_of
 from .findings import Finding, answer_of, located
 from .formats import github, junit, sarif
 from .options import check_profile, input_option, profile_option
+from .originals import original_option, read_original
 from .printing import LEVEL_STYLES, Page, Piece, complain, count, print_json
 from .reading import EXAMPLE, Source, UnreadError, read_sources, report_problems
 from .selection import Selection, prefixes
@@ -48,6 +49,7 @@ _FORMATS: Final = ("text", "json", "junit", "sarif", "github")
     type=click.Choice(["request", "history"]),
     help="Whether it is sent now, or may end with open calls.  [default: history for a session, else request]",
 )
+@original_option
 @profile_option
 @click.option("--select", metavar="RULES", multiple=True, help="Ask about these rules only: ids or prefixes such as A-PAIR.")
 @click.option("--ignore", metavar="RULES", multiple=True, help="Do not ask about these.")
@@ -67,6 +69,7 @@ def check(
     files: tuple[str, ...],
     input_format: str | None,
     mode: Literal["request", "history"] | None,
+    original: str | None,
     profile: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -86,6 +89,8 @@ def check(
     """
     if statistics and output_format not in ("text", "json"):
         raise click.UsageError(f"--statistics has no form {output_format}", click.get_current_context())
+    if original is not None and len(files) > 1:
+        raise click.UsageError("--original is of one FILE", click.get_current_context())
     asked = Selection(prefixes(select, where="--select"), prefixes(ignore, where="--ignore"))
     projects = Projects()
     found: list[Finding] = []
@@ -109,7 +114,7 @@ def check(
             report_problems(source)
             conversation = source.transcript.conversation
             reading = mode or ("request" if source.transcript.format == source.transcript.dialect else "history")
-            violations = _checked(conversation, reading, profile)
+            violations = _checked(conversation, reading, profile, read_original(original, source))
             found.extend(located(source, [one for one in violations if chosen.covers(one.rule)]))
             names.append(source.name)
             judged.append(f"{source.transcript.dialect}, as a {reading}")
@@ -153,9 +158,11 @@ def _selection(asked: Selection, project: Settings, file: str) -> Selection:
     return Selection(asked.select or project.select, (*ignored, *project.ignored_in(_place(file))))
 
 
-def _checked(conversation: Conversation, mode: Literal["request", "history"], profile: str | None) -> tuple[Violation, ...]:
+def _checked(
+    conversation: Conversation, mode: Literal["request", "history"], profile: str | None, original: dict[int, Json] | None
+) -> tuple[Violation, ...]:
     check_profile(profile, conversation.dialect)
-    return violations_of(conversation, mode=mode, profile=profile)
+    return violations_of(conversation, mode=mode, profile=profile, original=original)
 
 
 def _show(page: Page, one: Finding) -> None:

@@ -23,6 +23,7 @@ from ..dialects.reading import dumps
 from ..driving import compact as run_compaction
 from ..model import Json, Origin
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
+from ..protocol.context_edits import with_edits
 from ..store import DirectoryStore
 from .describing import spelled_out
 from .options import (
@@ -109,7 +110,8 @@ def compact(
     kept = None if store is None else DirectoryStore(store)
     outcome = run_compaction(conversation, policy, summarise=summariser, when="now", focus=focus, store=kept)
     if out is not None and isinstance(outcome, Compacted):
-        write_aside(out, dumps(render(outcome.conversation)))
+        made = outcome.conversation if outcome.edits is None else with_edits(outcome.conversation, dict(outcome.edits))
+        write_aside(out, dumps(render(made)))
     if output_format == "json":
         print_json(_as_json(outcome, summariser))
     else:
@@ -216,7 +218,10 @@ def _show_result(page: Page, outcome: Compacted, summariser: Metered) -> None:
     if report["sizes"] is not None:
         rows += _target_rows(outcome)
     rows.append(("cost", _cost(summariser)))
-    rows.append(("cache", f"the request differs from message {outcome.first_changed} on; a cached prefix ends there"))
+    if outcome.first_changed is None:
+        rows.append(("cache", "no message differs; a cached prefix stays"))
+    else:
+        rows.append(("cache", f"the request differs from message {outcome.first_changed} on; a cached prefix ends there"))
     page.table([((name, "bold"), said) for name, said in rows])
     page.line()
 
@@ -234,15 +239,20 @@ def _cost(summariser: Metered) -> str:
 
 
 def _cleared_rows(outcome: Compacted) -> list[tuple[str, str]]:
-    """What was cleared, the largest first."""
+    """What was cleared or is to be hidden, the largest first, and what the provider is to be asked for."""
     cleared = sorted((part for part in outcome.dropped if part.rung == "clear"), key=lambda part: -part.tokens)
     rows = [
-        ("" if place else "cleared", f"message {part.start}, {number(part.tokens)} tokens, ref={part.ref}")
+        (
+            "" if place else "cleared" if outcome.edits is None else "hidden",
+            f"message {part.start}, {number(part.tokens)} tokens" + (f", ref={part.ref}" if part.ref else ""),
+        )
         for place, part in enumerate(cleared[:_CLEARED_SHOWN])
     ]
     left = cleared[_CLEARED_SHOWN:]
     if left:
         rows.append(("", f"and {count(len(left), 'more output')}, {number(sum(part.tokens for part in left))} tokens"))
+    if outcome.edits is not None:
+        rows += [("ask for", f"context_management = {dumps(dict(outcome.edits))}"), ("beta", ", ".join(outcome.betas))]
     return rows
 
 

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from ..budget import Policy
 from ..cuts import legal_cuts
+from ..dialects.reading import dumps
 from ..driving import compact
 from ..outcomes import Compacted, Outcome
 from ..store import MemoryStore
@@ -162,6 +163,10 @@ def _measured(outcome: Outcome) -> list[_Step]:
 
 
 def _cleared(outcome: Outcome) -> list[_Step]:
+    edits: Any = outcome.report["edits"] or {"form": "rewrite", "why": None}
+    if edits["form"] == "edit":
+        asked = f"the provider is asked to hide {count(len(edits['hidden']), 'output')}; no message is changed"
+        return [_Step("L7, L10, L18", "what is hidden", (asked, f"context_management = {dumps(edits['context_management'])}"))]
     units: Any = outcome.report["cleared"]
     if not units:
         return []
@@ -242,6 +247,6 @@ def _result(outcome: Outcome) -> list[_Step]:
         f"{number(outcome.before_tokens)} -> {number(outcome.after_tokens)} tokens: {outcome.reason}",
         *([] if outcome.report["head"] is None else [f"the head, in tokens: {head or 'the summary alone'}"]),
         "checked by the validator: no rule is broken that the input did not break",
-        f"it differs from message {outcome.first_changed} on",
+        "no message differs" if outcome.first_changed is None else f"it differs from message {outcome.first_changed} on",
     ]
     return [_Step("L1, L12, L13, L18", "the result", tuple(lines))]

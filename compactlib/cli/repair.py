@@ -41,6 +41,7 @@ from ..transcripts.lines import as_utf8
 from ..transcripts.rewriting import rewrite
 from ..turns import divide
 from .options import check_profile, file_argument, format_option, input_option, profile_option
+from .originals import original_option, read_original
 from .printing import Page, Piece, count, print_json
 from .reading import Source, about, read_source, report_problems
 from .writing import OutPath, refuse_out, write_aside
@@ -56,6 +57,7 @@ _STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 @click.option("--diff", is_flag=True, help="Show the change: the lines of a session, else one line for each message.")
 @click.option("--out", type=OutPath(path_type=Path, dir_okay=False), help="Write the repaired session or conversation here.")
 @click.option("--close", is_flag=True, help="Make it ready to be sent: answer pending calls, let a user message stand last.")
+@original_option
 @profile_option
 @input_option
 @format_option
@@ -64,6 +66,7 @@ def repair(
     diff: bool,
     out: Path | None,
     close: bool,
+    original: str | None,
     profile: str | None,
     input_format: str | None,
     output_format: str,
@@ -75,7 +78,8 @@ def repair(
     without a result is answered by an error that says that its outcome is
     unknown. The input stays as it is. --out writes what the input was: a
     request body, a list of messages, or the session of an agent, in which all
-    lines that are not concerned stay as they are. Exit status 1 says that
+    lines that are not concerned stay as they are. With --original altered
+    reasoning is put back as the provider returned it. Exit status 1 says that
     something is left that has no safe repair.
     """
     source = read_source(file, input_format)
@@ -84,12 +88,13 @@ def repair(
     check_profile(profile, conversation.dialect)
     if out is not None:
         refuse_out(out, file)
-    repaired = repair_conversation(conversation, close=close, profile=profile)
+    returned = read_original(original, source)
+    repaired = repair_conversation(conversation, close=close, profile=profile, original=returned)
 
     def mended(one: Conversation) -> Conversation:
         if one is conversation:
             return repaired.conversation
-        return repair_conversation(one, close=close, profile=profile).conversation
+        return repair_conversation(one, close=close, profile=profile, original=returned).conversation
 
     session = None
     if source.transcript.format in FORMS and (diff or out is not None):

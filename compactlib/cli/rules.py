@@ -108,9 +108,8 @@ def _explain(page: Page, rule: Rule) -> None:
     page.paragraph(rule.statement, indent="  ")
     page.line()
     if rule.error:
-        page.line(
-            f"  What the provider answers (HTTP status {rule.status}):" if rule.status else "  What is answered, not over HTTP:"
-        )
+        how = f"What the provider answers (HTTP status {rule.status}):" if rule.status else "What is answered, not over HTTP:"
+        page.line(f"  {how}")
         page.paragraph(rule.error, indent="    ", style="italic")
         page.line()
     for case, level, why in rule.variants:

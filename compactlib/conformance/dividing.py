@@ -199,7 +199,9 @@ class Cut:
     tokens: int
 
 
-def legal_cuts(units: Sequence[Unit], parts: Parts, sizes: Sequence[int], body: Json, dialect: str) -> list[Cut] | None:
+def legal_cuts(
+    units: Sequence[Unit], parts: Parts, sizes: Sequence[int], body: Json, dialect: str, profile: str | None = None
+) -> list[Cut] | None:
     """
     Every legal cut by law L3, or ``None`` where something makes them hard to tell: a tool loaded
     in the conversation, a citation by number, a message of unknown kind.
@@ -217,12 +219,22 @@ def legal_cuts(units: Sequence[Unit], parts: Parts, sizes: Sequence[int], body: 
         if parts.kinds[at] == "prompt":
             if at > first:
                 cuts.append(Cut(at, "turn", None, sum(sizes[at:])))
-        elif at >= max(first, 1):
+        elif at >= max(first, 1) and not (profile == "strict-template" and _doubles_user(units, at)):
             opens = bool(units[at].blocks) and units[at].blocks[0].kind == "reasoning"
             if opens or not sealed or at < parts.current_turn:
                 prompt = parts.prompt_of(at)
                 cuts.append(Cut(at, "step", prompt, sum(sizes[at:]) + (0 if prompt is None else sizes[prompt])))
     return cuts
+
+
+def _doubles_user(units: Sequence[Unit], at: int) -> bool:
+    """Rule V-ALT-02: whether the head of a step cut, a user message, would stand before another whose turn it was."""
+    counts = [one for one, unit in enumerate(units) if unit.role == "user" or (unit.role == "model" and not unit.of_kind("call"))]
+    after = next((one for one in counts if one >= at), None)
+    if after is None or units[after].role != "user":
+        return False
+    before = [one for one in counts if one < after]
+    return not before or units[before[-1]].role != "user"
 
 
 def _wants_thinking(units: Sequence[Unit], parts: Parts, body: Json) -> bool:

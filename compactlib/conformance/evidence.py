@@ -27,10 +27,11 @@ from functools import lru_cache
 from attrs import frozen
 
 from .dividing import Parts, divide
+from .heads import stubs
 from .record import Exchange, Record
 from .units import Block, Summary, Unit, read, read_summary
 
-__all__ = ["Evidence", "evidence", "last_replies"]
+__all__ = ["Evidence", "evidence", "last_replies", "paired"]
 
 
 @frozen
@@ -44,8 +45,8 @@ class Evidence:
         came_from: for each unit of the output the unit of the input it is, or ``None``.
         kept: the units of the input that are in the output.
         altered: for a unit of the output that is none of the input's, the one it was made of.
-        cleared: for a unit of the output that differs from that of the input in what tools gave or were given, and of which
-            the compactor says that it cleared it, that unit; it counts as kept.
+        cleared: for a unit of the output that differs from that of the input in what tools gave or were given or in
+            reasoning that is gone, and of which the compactor says that it cleared it, that unit; it counts as kept.
         cut: the unit of the input at which the common tail begins; its length if there is none.
         head: how many units of the output stand before that tail.
         summaries: units of the output that are a summary.
@@ -113,14 +114,31 @@ def _same(one: Unit, other: Unit, cleared: Collection[int] = ()) -> bool:
     """
     Byte for byte; a unit that was fused into a head has only its blocks to be compared.
 
-    Of a message of the input that was *cleared*, results and calls are compared by their ids alone.
+    Of a message of the input that was *cleared*, results and calls are compared by their ids alone, a stub may stand for a
+    picture, and reasoning may be gone.
     """
-    if one.index in cleared and one.role == other.role and len(one.blocks) == len(other.blocks):
-        pairs = zip(one.blocks, other.blocks, strict=True)
-        return all(a.raw == b.raw or (a.kind == b.kind and a.kind in ("call", "result") and a.id == b.id) for a, b in pairs)
+    if one.index in cleared and one.role == other.role and (pairs := paired(one, other)):
+        return all(old.raw == new.raw or _may_be(old, new) for old, new in pairs if new is not None)
     if one.raw and other.raw:
         return one.raw == other.raw
     return one.role == other.role and one.raws == other.raws
+
+
+def _may_be(old: Block, new: Block) -> bool:
+    """Whether *new* is what clearing can leave of *old*."""
+    if old.kind == "media":
+        return new.kind == "text" and bool(stubs(new.text))
+    return old.kind == new.kind and old.kind in ("call", "result") and old.id == new.id
+
+
+def paired(one: Unit, other: Unit) -> list[tuple[Block, Block | None]]:
+    """The blocks of *one*, each with what it is in *other*: reasoning may be gone.  Nothing, if more than that is gone."""
+    if len(one.blocks) == len(other.blocks):
+        return list(zip(one.blocks, other.blocks, strict=True))
+    left = iter(other.blocks)
+    if len(one.blocks) - len(one.of_kind("reasoning")) != len(other.blocks):
+        return []
+    return [(block, None if block.kind == "reasoning" else next(left)) for block in one.blocks]
 
 
 def _common_tail(before: tuple[Unit, ...], after: tuple[Unit, ...], cleared: Collection[int], *, is_all: bool) -> int:

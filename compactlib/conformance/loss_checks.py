@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from .evidence import Evidence, evidence, last_replies
+from .evidence import Evidence, evidence, last_replies, paired
 from .fact_checks import is_list
 from .findings import Finding, broken, unknown
 from .heads import Excerpt, earlier_digests, earlier_prompts, excerpts, folded, is_plain, sections, shown, stubs
@@ -282,11 +282,12 @@ def nothing_invented(record: Record) -> Iterator[Finding]:
 
 
 def _cleared_parts(seen: Evidence) -> Iterator[Finding]:
-    """What was cleared is a stub now, or no arguments at all."""
+    """What was cleared is a stub now, or no arguments at all, or gone."""
     for at, back in seen.cleared.items():
-        for old, new in zip(seen.before[back].blocks, seen.after[at].blocks, strict=True):
-            is_empty = new.kind == "call" and new.text in ("{}", "")
-            if old.raw != new.raw and not is_empty and not (new.kind == "result" and _stubs_alone(old.text, new.text)):
+        for old, new in paired(seen.before[back], seen.after[at]):
+            if new is None or old.raw == new.raw or (new.kind == "call" and new.text in ("{}", "")):
+                continue
+            if not (new.kind in ("result", "text") and _stubs_alone(old.text, new.text)):
                 yield from broken("NEW-1", f"message {seen.after[at].index} holds what nobody said: {new.text[:60]!r}")
 
 
@@ -359,7 +360,7 @@ def _facts_stood_there(record: Record, seen: Evidence, text: str) -> Iterator[Fi
     """What the library adds to a reply by itself is a slice of what was said, or was in the summary before."""
     texts = [block.text for unit in seen.before for block in unit.blocks]
     texts += [json.dumps(json.loads(block.raw), ensure_ascii=False) for unit in seen.before for block in unit.of_kind("other")]
-    everything = folded("\n".join(texts))
+    everything = folded("\n".join(texts).replace("⏎", " "))
     for line in text.split("\n"):
         item = line.strip().removeprefix("- ")
         kind, _, clause = item.partition(": ")
@@ -384,7 +385,9 @@ def markers_true(record: Record) -> Iterator[Finding]:
     seen = evidence(record)
     originals = [block.text for unit in seen.before for block in unit.blocks if block.kind != "media"]
     originals += map(_with_stubs, seen.before)
-    originals += [text for original in originals for text in earlier_prompts(original) or ()]
+    behind = [text for original in originals for text in earlier_prompts(original) or ()]
+    behind += [f"{_FOLLOWED}{text}" for original in originals for text in earlier_digests(original)]
+    originals += behind
     yield from _false_markers(record, seen, originals)
     replies = last_replies(record)
     if not replies or record.outcome != "compacted":
@@ -410,6 +413,7 @@ def markers_true(record: Record) -> Iterator[Finding]:
 
 
 _MARKER: Final = "[truncated v1: omitted "
+_FOLLOWED: Final = "[digest of what followed]\n"  # how a digest begins where it is shown to a summariser
 
 
 def _with_stubs(unit: Unit) -> str:

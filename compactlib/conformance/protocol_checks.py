@@ -147,7 +147,11 @@ def _choice(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
     limit, sizes = record.limits.tail, record.sizes
     if limit is None or sizes is None or record.cut is None or record.rung == "collapse":  # digests decide how far it goes
         return
-    cuts = legal_cuts(seen.before, seen.parts, sizes, record.before, record.dialect) if len(sizes) == len(seen.before) else None
+    cuts = (
+        legal_cuts(seen.before, seen.parts, sizes, record.before, record.dialect, record.profile)
+        if len(sizes) == len(seen.before)
+        else None
+    )
     if cuts is None:
         yield from unknown("CUT-3", "not every message is of known kind and size")
         return
@@ -173,7 +177,7 @@ def frontier(record: Record) -> Iterator[Finding]:
     if record.outcome == "compacted" and parts.pending and seen.cut > parts.pending[0][0]:
         yield from broken("LIVE-1", f"message {seen.before[parts.pending[0][0]].index} has pending calls and is not in the tail")
     if record.reason == "no-legal-cut" and parts.dangling:
-        cuts = legal_cuts(seen.before, parts, [0] * len(seen.before), record.before, record.dialect)
+        cuts = legal_cuts(seen.before, parts, [0] * len(seen.before), record.before, record.dialect, record.profile)
         if cuts is None:
             yield from unknown("LIVE-2", "some message is of unknown kind")
         elif any(cut.kind == "turn" or record.limits.step_cuts for cut in cuts):

@@ -124,6 +124,7 @@ class Record:
         first_changed: the first message of *before* at which it says that the request differs.
         given: the references that it says it gave out.
         cleared: the messages of *before* in which it says that it cleared outputs.
+        edits: what the provider is to be asked to hide in the place of clearing; the messages are then as they were.
         paid: how many requests stand in its account.
         kinds, made_kinds: what the messages of *before* and *after* are, by index.
         kinds_told: whether the compactor was told the kinds, too.
@@ -166,6 +167,7 @@ class Record:
     first_changed: int | None = None
     given: tuple[str, ...] = ()
     cleared: tuple[int, ...] = ()
+    edits: Json = None
     paid: int | None = None
     kinds: tuple[Origin | None, ...] | None = None
     made_kinds: tuple[Origin | None, ...] | None = None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from ..model import Json
-from .evidence import Evidence, evidence
+from .evidence import Evidence, evidence, paired
 from .findings import Finding, broken, unknown
 from .heads import Stub, behind, references, stubs
 from .record import Record
@@ -43,7 +43,11 @@ def _cleared(record: Record, seen: Evidence) -> Iterator[Finding]:
     emptied = {stub.arguments_ref for at in seen.cleared for block in seen.after[at].blocks for stub in stubs(block.text)}
     for at, back in seen.cleared.items():
         index = seen.before[back].index
-        for old, new in zip(seen.before[back].blocks, seen.after[at].blocks, strict=True):
+        for old, new in paired(seen.before[back], seen.after[at]):
+            if new is None:
+                if not any(old.raw in _raws(_read(text), record.dialect) for text in stored.values() if text[:1] == "{"):
+                    yield from broken("BACK-1", f"nothing leads to the reasoning of message {index}")
+                continue
             if old.raw == new.raw:
                 continue
             if old.kind == "call":
@@ -87,10 +91,15 @@ def _is_value(text: str, block: Block) -> bool:
         return False
     while stack:
         value = stack.pop()
-        if value == wanted:
+        if value == wanted or (isinstance(wanted, dict) and _is_part(wanted, value)):
             return True
         stack.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
     return isinstance(wanted, list) and all(_is_value(json.dumps(one), block) for one in wanted)
+
+
+def _is_part(wanted: Mapping[str, Json], value: Json) -> bool:
+    """Whether *value* is an object that holds all of *wanted*: where a picture stands among other fields."""
+    return bool(wanted) and isinstance(value, dict) and all(key in value and value[key] == one for key, one in wanted.items())
 
 
 # --- Messages --------------------------------------------------------------------------------------------------------

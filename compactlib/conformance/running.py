@@ -31,12 +31,14 @@ from ..errors import PolicyError, StoreError
 from ..model import Conversation, Json
 from ..outcomes import Compacted, Outcome, Refused
 from ..planning import overhead_tokens
+from ..protocol.context_edits import edits_in
 from ..store import Store, fetch
 from ..summaries.acceptance import Summary
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
 from ..summaries.schema import schema_for
 from ..tokens import Memo
+from ..visible import request_tokens, sizes_seen
 from .evidence import evidence
 from .record import Exchange, Limits, Origin, Record
 
@@ -106,8 +108,8 @@ def observe(
         sizes_known = not record.cleared or record.rung == "clear"
         record = evolve(
             record,
-            sizes=tuple(map(memo.message, conversation.messages)) if sizes_known else None,
-            before_tokens=memo.request(conversation),
+            sizes=tuple(_weights(outcome, conversation, memo)) if sizes_known else None,
+            before_tokens=request_tokens(conversation, memo),
             exchanges=tuple(_measured(exchange, memo) for exchange in log),
         )
     if isinstance(outcome, Compacted):
@@ -127,6 +129,12 @@ def _wire(conversation: Conversation) -> Json:
     """The body as a value, also where it was given as text."""
     body = render(conversation)
     return json.loads(body) if isinstance(body, str | bytes) else body
+
+
+def _weights(outcome: Outcome, conversation: Conversation, memo: Memo) -> list[int]:
+    """The sizes by which the compactor says that it cut: as the model sees the messages, or as they are sent."""
+    cut = outcome.report.get("cut")
+    return memo.sizes(conversation.messages) if cut and cut["weights"] == "sent" else sizes_seen(conversation, memo)
 
 
 def _trigger(limits: Limits, rungs: Sequence[str] | None) -> int | None:
@@ -153,7 +161,7 @@ def _with_result(record: Record, outcome: Compacted, conversation: Conversation,
     summary = evidence(record).summary
     return evolve(
         record,
-        after_tokens=memo.request(parsed),
+        after_tokens=request_tokens(parsed, memo, edits=None if outcome.edits is None else edits_in(outcome.edits["edits"])),
         summary_tokens=memo.counter(summary) if summary else None,
     )
 
@@ -245,6 +253,7 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
             rung=outcome.report.get("rung"),
             given=tuple(sorted({*outcome.issued, *(one.ref for one in outcome.dropped if one.ref is not None)})),
             cleared=tuple(sorted({unit["position"] for unit in outcome.report.get("cleared", ())})),
+            edits=outcome.edits,
             over_by_tokens=outcome.over_by_tokens,
             irreducible_tokens=outcome.irreducible_tokens or None,
             fits=outcome.fits,

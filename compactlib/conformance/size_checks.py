@@ -27,7 +27,7 @@ def smaller(record: Record) -> Iterator[Finding]:
     if before is None or after is None:
         yield from unknown("SIZE-1", "nobody measured")
         return
-    is_free = record.when == "now" or bool(record.cleared)  # what clearing has to save is for law L18
+    is_free = record.when == "now" or bool(record.cleared) or record.edits is not None  # what clearing has to save is for law L18
     gain = 1 if is_free else max(record.limits.min_gain or 1, 1)
     if before - after < gain:
         yield from broken("SIZE-1", f"{before} tokens became {after}; at least {gain} have to be saved")
@@ -60,7 +60,7 @@ def _could_be_smaller(record: Record, after: int, target: int) -> Iterator[Findi
     sizes, limit = record.sizes, record.limits.tail
     if sizes is None or len(sizes) != len(seen.before):
         return
-    cuts = legal_cuts(seen.before, seen.parts, sizes, record.before, record.dialect)
+    cuts = legal_cuts(seen.before, seen.parts, sizes, record.before, record.dialect, record.profile)
     if cuts is None:
         return
     allowed = [cut for cut in cuts if cut.kind == "turn" or record.limits.step_cuts]

@@ -39,13 +39,15 @@ def idle(record: Record) -> Iterator[Finding]:
 
 
 def prefix_kept(record: Record) -> Iterator[Finding]:
-    """PREFIX-1: what is said to be unchanged is, and no more has changed; PREFIX-2: clearing is worth a lost cache."""
+    """PREFIX-1: what is said to be unchanged is, and no more has changed; PREFIX-2: clearing is worth what it costs."""
     if record.outcome != "compacted":
         if record.first_changed is not None:
             yield from broken("PREFIX-1", f"nothing was done, and message {record.first_changed} is said to have changed")
         return
     seen = evidence(record)
     first = _first_changed(seen)
+    if record.edits is not None and first is not None:
+        yield from broken("PREFIX-1", f"the provider is asked to hide what is old, and message {first} differs all the same")
     if record.first_changed is not None and record.first_changed != first:
         yield from broken("PREFIX-1", f"message {first} is the first that differs, and {record.first_changed} is said to be")
     before, after = record.before_tokens, record.after_tokens

@@ -28,25 +28,30 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from ..dialects import messages_key, parse, render
+from ..dialects import DIALECTS, messages_key, parse, render
 from ..dialects.reading import dumps
-from ..model import Call, Conversation, Json, Origin, Text, need_conversation
-from ..protocol.profiles import PROFILES
+from ..errors import PolicyError
+from ..model import Call, Conversation, Json, Origin, Result, Text, need_conversation
+from ..protocol.profiles import PROFILES, Profile, profile_named
 from ..protocol.repair import CONTINUE
+from ..protocol.validator import check
 from ..protocol.violation import quote
 from .around import OUTSIDE, write_around, write_system
 from .batches import arrange
 from .carriers import fold, move
 from .crossing import cross, words_of_system
 from .losses import LOSSES, Loss, Losses
-from .naming import IDS, NAMES, Names
+from .naming import ANY, IDS, NAMES, Names
 from .slots import Piece, Slot
-from .writing import Written, writer_for
+from .templates import headed, in_turns, instructed, unpictured, worded
+from .writing import Template, Written, writer_for
 
 __all__ = ["LOSSES", "Converted", "Loss", "convert"]
 
 _HEAD: tuple[Origin, ...] = (Origin.PIN, Origin.SUMMARY, Origin.REMINDER)
 _USER_FIRST = frozenset({"gemini", "bedrock"})
+_TEMPLATE_RULES = frozenset({"O-SYS-01", "V-ALT-01", "V-ALT-02", "V-SYS-01"})
+"""What a conversion for a chat template sees to."""
 
 
 @frozen
@@ -69,16 +74,20 @@ class Converted:
     conversation: Conversation
 
 
-def convert(conversation: Conversation, *, dialect: str) -> Converted:
+def convert(conversation: Conversation, *, dialect: str, profile: Profile | str | None = None) -> Converted:
     """
     Write a conversation for another provider.
 
     Args:
         conversation: the conversation.
         dialect: whose wire shape it is to have, such as ``"gemini"``.
+        profile: for which route, by name; by default the dialect's own.  For a
+            chat template (``strict-template`` and its kin) the sides take turns,
+            and where it has no tools, calls and results become words.
 
     Raises:
-        PolicyError: *conversation* is none.
+        PolicyError: *conversation* is none, the profile is not known or is
+            another dialect's, or nothing is written in this dialect.
         WireError: no dialect has this name, or that of the conversation.
 
     >>> body = [
@@ -96,8 +105,11 @@ def convert(conversation: Conversation, *, dialect: str) -> Converted:
     """
     need_conversation(conversation)
     messages_key(dialect), messages_key(conversation.dialect)  # which raises if there is none
-    if dialect == conversation.dialect:
+    target = _target(dialect, profile)
+    if dialect == conversation.dialect and not _has_no_form(conversation, target):
         return Converted(render(conversation), (), (), conversation)
+    if target.demands_turns:
+        return _for_template(conversation, target)
     losses = Losses(conversation)
     ids, tools = Names(IDS[dialect]), Names(NAMES[dialect])
     slots = cross(conversation, dialect, losses)
@@ -116,6 +128,54 @@ def convert(conversation: Conversation, *, dialect: str) -> Converted:
         called = [block.name for slot in slots for block, _origin in slot.pieces if isinstance(block, Call)]
         around = write_around(conversation, dialect, tools, called, losses)
         body = {**write_system(dialect, outside), messages_key(dialect): messages, **around}
+    for old, new in tools.changed:
+        losses.around("name", "", f"the tool {quote(old)} is called {quote(new)} now, and the model will call it so")
+    made = _conversation(body, written, conversation, dialect)
+    return Converted(_of_kind(body, made.envelope.kind), losses.sorted(), ids.changed, made)
+
+
+def _target(dialect: str, profile: Profile | str | None) -> Profile:
+    """The profile that is written for."""
+    if dialect not in DIALECTS:
+        raise PolicyError("dialect", f"{dialect} is read and judged, and nothing is written in it; one of {', '.join(DIALECTS)}")
+    target = profile if isinstance(profile, Profile) else profile_named(profile or dialect)
+    if target.dialect != dialect:
+        raise PolicyError("profile", f"{target.name!r} is for {target.dialect}, not for {dialect}")
+    return target
+
+
+def _has_no_form(conversation: Conversation, target: Profile) -> bool:
+    """Whether a conversation of the target's dialect holds what the target's template has no form for."""
+    if not target.demands_turns:
+        return False
+    blocks = (block for message in conversation.messages for block in message.blocks)
+    if not target.has_tools and any(isinstance(block, Call | Result) for block in blocks):
+        return True
+    found = check(conversation, mode="history", profile=target)
+    return any(one.rule in _TEMPLATE_RULES and one.level == "error" for one in found)
+
+
+def _for_template(conversation: Conversation, target: Profile) -> Converted:
+    """A conversation for a server that writes it into a chat template."""
+    dialect, has_tools = target.dialect, target.has_tools
+    losses = Losses(conversation)
+    ids, tools = Names(IDS[dialect]), Names(NAMES[dialect] if has_tools and dialect != conversation.dialect else ANY)
+    slots = cross(conversation, dialect, losses, tells_errors=not has_tools)
+    slots = [*(Slot("system", ((Text(text), None),), 0) for text in words_of_system(conversation, losses)), *slots]
+    slots = arrange(slots, conversation, ids, tools, losses)
+    if has_tools:
+        slots = unpictured(slots, conversation, losses)
+    slots = move(slots, dialect, losses)
+    if not has_tools:
+        slots = worded(slots, losses)
+    slots = instructed(headed(slots, conversation), losses, has_role="V-SYS-01" not in target.demands)
+    slots = in_turns(slots, conversation, losses, apart=has_tools)
+    writer = Template(losses)
+    written = [message for slot in slots for message in writer.write(slot)]
+    body: Json = [message for message, _origin in written]
+    if conversation.envelope.fields is not None:
+        around = write_around(conversation, dialect, tools, [], losses, has_tools=has_tools)
+        body = {messages_key(dialect): body, **around}
     for old, new in tools.changed:
         losses.around("name", "", f"the tool {quote(old)} is called {quote(new)} now, and the model will call it so")
     made = _conversation(body, written, conversation, dialect)

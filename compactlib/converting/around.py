@@ -89,6 +89,7 @@ _SYSTEM: Final = {
     "mcp-sampling": "systemPrompt",
 }
 _TOOLS: Final = frozenset({"tools", "tool_choice", "toolChoice", "toolConfig", "parallel_tool_calls"})
+_OF_TOOLS: Final = frozenset({"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"})
 _STRICT: Final = frozenset({"anthropic", "openai-chat", "openai-responses", "bedrock", "mistral"})
 _ANYTHING: Final[Json] = {"type": "object", "properties": {}}
 _PARALLEL_FLAG: Final = frozenset({"openai-chat", "openai-responses", "mistral"})
@@ -132,7 +133,9 @@ class _Declared:
     is_strict: bool
 
 
-def write_around(conversation: Conversation, dialect: str, tools: Names, called: list[str], losses: Losses) -> dict[str, Json]:
+def write_around(
+    conversation: Conversation, dialect: str, tools: Names, called: list[str], losses: Losses, *, has_tools: bool = True
+) -> dict[str, Json]:
     """
     The fields of the target's body but for instructions and messages.
 
@@ -142,8 +145,17 @@ def write_around(conversation: Conversation, dialect: str, tools: Names, called:
         tools: the names of tools in the target's language.
         called: the tools that calls in the messages name, in that language.
         losses: where what is left out is noted.
+        has_tools: whether the target has a form for tools.
     """
     made: dict[str, Json] = {}
+    if dialect == conversation.dialect:
+        return _kept(conversation, losses, has_tools=has_tools)
+    if not has_tools:
+        for place, tool in enumerate(conversation.tools):
+            pointer = _place_of_tool(conversation.dialect, place)
+            losses.around("tool", pointer, f"the tool {quote(tool.name)} is not declared any more")
+        _settings(conversation, dialect, made, losses)
+        return made
     declared = list(_declared(conversation, losses))
     written = [_write_tool(one, dialect, tools.of(one.name), losses) for one in declared]
     if dialect == "bedrock" and called and not written:  # rule B-TOOLCFG-01
@@ -157,6 +169,20 @@ def write_around(conversation: Conversation, dialect: str, tools: Names, called:
     elif choice.kind not in ("", "auto", "none"):
         losses.around("setting", "/tool_choice", "there are no tools among which to choose")
     _settings(conversation, dialect, made, losses)
+    return made
+
+
+def _kept(conversation: Conversation, losses: Losses, *, has_tools: bool) -> dict[str, Json]:
+    """The fields as they are, where source and target are one dialect; without tools if the target has no form for them."""
+    made: dict[str, Json] = {}
+    for key, value in conversation.envelope.fields or ():
+        if key == PROFILES[conversation.dialect].messages_key:
+            continue
+        if has_tools or key not in _OF_TOOLS:
+            made[key] = copy_json(value)
+        elif value:
+            name = "tool" if key in ("tools", "functions") else "setting"
+            losses.around(name, f"/{key}", f"{quote(key)} was left out: the target has no tools")
     return made
 
 
@@ -175,7 +201,8 @@ def _declared(conversation: Conversation, losses: Losses) -> Iterator[_Declared]
 def _place_of_tool(dialect: str, place: int) -> str:
     if dialect == "gemini":
         return "/tools"  # several are declared in one object
-    return f"/toolConfig/tools/{place}" if dialect == "bedrock" else f"/tools/{place}"
+    where = {"atif": "/agent/tool_definitions", "bedrock": "/toolConfig/tools"}.get(dialect, "/tools")
+    return f"{where}/{place}"
 
 
 def _read_tool(tool: Tool, dialect: str, pointer: str, losses: Losses) -> _Declared | None:

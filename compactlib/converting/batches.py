@@ -128,7 +128,9 @@ class _Arranger:
         if results:
             said = tuple(piece for piece in slot.pieces if not isinstance(piece[0], Result))
             if self.conversation.dialect != "atif":  # where they always do
-                self.losses.at("role", slot.position, "results in a message of the model's are in one of the user's now")
+                self.losses.at(
+                    "role", slot.position, "results that stood in a message of the model's are in one of the user's now"
+                )
             if said:
                 self.model(evolve(slot, pieces=said))
             self.answers(Slot("user", results, slot.position))

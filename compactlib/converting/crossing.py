@@ -78,7 +78,15 @@ _BY_FIELD: Final = {
 
 
 def cross(conversation: Conversation, dialect: str, losses: Losses, *, tells_errors: bool = False) -> list[Slot]:
-    """The messages as slots for *dialect*; one of which nothing crosses has none; *tells_errors*: it will say so in words."""
+    """
+    The messages as slots for *dialect*; a message of which nothing crosses has none.
+
+    Args:
+        conversation: what is converted.
+        dialect: the target.
+        losses: where what does not cross is noted.
+        tells_errors: whether words will say of a result that it is an error, so that it is no loss that nothing else can.
+    """
     crossing = _Crossing(conversation, dialect, losses, tells_errors=tells_errors)
     slots: list[Slot] = []
     for position, message in enumerate(conversation.messages):

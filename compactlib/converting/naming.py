@@ -29,7 +29,7 @@ from typing import Final
 
 from attrs import frozen
 
-__all__ = ["IDS", "NAMES", "Language", "Names"]
+__all__ = ["ANY", "IDS", "NAMES", "Language", "Names"]
 
 
 @frozen
@@ -55,6 +55,9 @@ class Language:
 
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+ANY: Final = Language(re.compile(r".*", re.DOTALL))
+"""The language of names that stay as they are."""
 
 IDS: Final[Mapping[str, Language]] = {
     "anthropic": Language(re.compile(r"[a-zA-Z0-9_-]{1,64}")),

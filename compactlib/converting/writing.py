@@ -36,7 +36,7 @@ from .losses import Losses
 from .media import DOCUMENTS, address, words_of
 from .slots import Piece, Slot, stated
 
-__all__ = ["Writer", "Written", "writer_for"]
+__all__ = ["Template", "Writer", "Written", "writer_for"]
 
 Written: TypeAlias = tuple[Json, "Origin | tuple[Origin, ...] | None"]
 """A message of the target, and the origin of what it was made from, as far as it was stated."""
@@ -257,6 +257,25 @@ class _Chat(Writer):
             return {"type": "input_audio", "input_audio": {"data": block.data, "format": block.mime.partition("/")[2]}}
         name = block.source or f"document.{DOCUMENTS.get(block.mime, 'pdf')}"
         return {"type": "file", "file": {"filename": name, "file_data": address(block)}}
+
+
+class Template(_Chat):
+    """OpenAI Chat for a chat template, in which a message is one string where it holds nothing but words."""
+
+    def write(self, slot: Slot) -> Iterator[Written]:
+        for message, origin in super().write(slot):
+            is_string = isinstance(message.get("content"), str)
+            yield message, _one_origin(origin) if is_string and isinstance(origin, tuple) else origin
+
+    def content(self, blocks: Sequence[Block]) -> Json:
+        if all(isinstance(block, Text) for block in blocks):
+            return "\n\n".join(map(_text, blocks))
+        return super().content(blocks)
+
+
+def _one_origin(origins: tuple[Origin, ...]) -> Origin:
+    """The origin of one text that holds words of all these: a person's, if any are; else a tool's."""
+    return next((one for one in (Origin.HUMAN, Origin.TOOL, Origin.ATTACHMENT) if one in origins), origins[0])
 
 
 class _Mistral(_Chat):

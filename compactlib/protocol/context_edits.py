@@ -1,20 +1,28 @@
 """
-Edits of the context that Anthropic makes on its side: what a request asks for, as values.
+What a request asks its provider to do to the context: as values, and what is wrong with it.
 
 What this is
-    `read_edits`, which takes the edits out of ``context_management.edits``,
-    and `judge_edits`, which says what is wrong with them (A-CTX-01 to 04).
+    Two providers can be asked.  `read_edits` takes Anthropic's edits out of
+    ``context_management.edits`` and OpenAI's entries out of the
+    ``context_management`` of Responses; `edits_in` does so with a value that is
+    not in a request yet.  `judge_edits` says what is wrong with Anthropic's
+    (A-CTX-01 to 05), `judge_items` with OpenAI's (R-CTX-01, R-CTX-02).
 
 Rules it obeys
     * An edit that is wrong is reported and never acted upon: a value is made
       only of an edit whose every field has its shape.
     * Each finding about an edit names the beta header that the edit needs,
       because no body shows which headers it was sent with.
+    * What is of an unknown type may be newer than this list: a warning says so.
     * Defaults are the documented ones, and stand in the classes.
 
 How it works
     One table leads from the type of an edit to its class, its beta and the
     shapes of its fields; another from the fields to the values.
+
+    Anthropic's field ``compaction`` is no edit: the request is then for a
+    summary and nothing else.  It has a beta and a list of models like an edit,
+    and is judged beside them.
 
 What is not here
     What the edits do to a conversation (`compactlib.visible`), and the
@@ -26,14 +34,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ..model import Conversation, Json
 from ..models import model_named
 from .rules import RULES
 from .violation import Violation, quote
 
-__all__ = ["BETAS", "ClearThinking", "ClearToolUses", "Compact", "Edit", "judge_edits", "read_edits"]
+__all__ = [
+    "BETAS",
+    "ClearThinking",
+    "ClearToolUses",
+    "Compact",
+    "Edit",
+    "edits_in",
+    "judge_edits",
+    "judge_items",
+    "read_edits",
+    "with_edits",
+]
 
 LEAST_COMPACT_TOKENS: Final = 50_000
 
@@ -75,15 +94,15 @@ class ClearThinking:
 @frozen(kw_only=True)
 class Compact:
     """
-    ``compact_20260112``: the provider summarises by itself and returns a compaction block.
+    ``compact_20260112``, and ``compaction`` of Responses: the provider summarises and returns a compaction object.
 
     Attributes:
-        trigger_tokens: at which size.
+        trigger_tokens: at which size; ``None``: it does not say (Responses).
         instructions: what to summarise by, in place of the provider's own; ``None``: those.
         pauses: whether it stops when the summary is made.
     """
 
-    trigger_tokens: int = 150_000
+    trigger_tokens: int | None = 150_000
     instructions: str | None = None
     pauses: bool = False
 
@@ -97,8 +116,9 @@ BETAS: Final[Mapping[str, str]] = {
     "clear_tool_uses_20250919": _EDITING,
     "clear_thinking_20251015": _EDITING,
     "compact_20260112": "compact-2026-01-12",
+    "summarize": "compact-2026-09-04",
 }
-"""The beta header that each type of edit needs."""
+"""The beta header that each type of edit needs, and ``summarize``, the one type of the field ``compaction``."""
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -144,8 +164,12 @@ _SHAPES: Final[Mapping[str, Mapping[str, _Shape]]] = {
         "instructions": _or_null(lambda value: isinstance(value, str)),
         "pause_after_compaction": lambda value: isinstance(value, bool),
     },
+    "summarize": {"instructions": _or_null(lambda value: isinstance(value, str))},
 }
-"""The fields of each type of edit, and what they have to be; none is required."""
+"""The fields of each type, and what they have to be; none is required."""
+
+_EDITS: Final = tuple(kind for kind in _SHAPES if kind != "summarize")
+_THRESHOLD: Final = _or_null(lambda value: type(value) is int and value > 0)
 
 
 def _odd_fields(edit: dict[str, Json], kind: str) -> list[str]:
@@ -166,15 +190,45 @@ def read_edits(conversation: Conversation) -> tuple[Edit, ...]:
     >>> edit.trigger, edit.unit, edit.keep_tool_uses
     (100000, 'input_tokens', 3)
     """
+    if conversation.dialect == "openai-responses":
+        listed = conversation.setting("context_management")
+        entries = [entry for entry in listed if _is_compaction(entry)] if isinstance(listed, list) else []
+        return tuple(Compact(trigger_tokens=entry.get("compact_threshold")) for entry in entries)
+    return edits_in(_listed(conversation)) if conversation.dialect == "anthropic" else ()
+
+
+def edits_in(listed: Json) -> tuple[Edit, ...]:
+    """The edits in a list as ``context_management.edits`` holds it; those that the provider would refuse are left out."""
     found: list[Edit] = []
-    if conversation.dialect != "anthropic":
-        return ()
-    edits = _listed(conversation)
-    for edit in edits if isinstance(edits, list) else ():
+    for edit in listed if isinstance(listed, list) else ():
         kind = edit.get("type") if isinstance(edit, dict) else None
-        if isinstance(kind, str) and kind in _SHAPES and not _odd_fields(edit, kind):
+        if isinstance(kind, str) and kind in _EDITS and not _odd_fields(edit, kind):
             found.append(_MAKERS[kind](edit))
     return tuple(found)
+
+
+def with_edits(conversation: Conversation, management: Json) -> Conversation:
+    """
+    The conversation with *management* as the ``context_management`` of its request; itself if it has no body to put it into.
+
+    >>> from compactlib.dialects import parse, render
+    >>> asked = with_edits(parse({"model": "m", "messages": []}, dialect="anthropic"), {"edits": []})
+    >>> render(asked)
+    {'model': 'm', 'messages': [], 'context_management': {'edits': []}}
+    """
+    fields = conversation.envelope.fields
+    if fields is None:
+        return conversation
+    names = [name for name, _ in fields]
+    name = "context_management"
+    pairs = fields if name in names else (*fields, (name, None))
+    made = tuple((key, management if key == name else value) for key, value in pairs)
+    return evolve(conversation, envelope=evolve(conversation.envelope, fields=made))
+
+
+def _is_compaction(entry: Json) -> bool:
+    """Whether an entry of Responses asks for a compaction as it has to be asked for."""
+    return isinstance(entry, dict) and entry.get("type") == "compaction" and _THRESHOLD(entry.get("compact_threshold"))
 
 
 def _listed(conversation: Conversation) -> Json:
@@ -219,41 +273,80 @@ _MAKERS: Final[Mapping[str, Callable[[dict[str, Json]], Edit]]] = {
 
 def judge_edits(conversation: Conversation, thinking: str) -> Iterator[Violation]:
     """
-    What is wrong with the edits that a request asks for.
+    What is wrong with what a request asks Anthropic to do to the context.
 
     Args:
         conversation: the conversation; its messages are not read.
         thinking: whether the model thinks, as `request.thinking_mode` says it.
     """
+    around = _Around(conversation, thinking)
+    summary = conversation.setting("compaction")
+    if summary is not None:
+        yield from _judge_one(around, summary, "the field compaction", ("summarize",))
     edits = _listed(conversation)
     if edits is None:
         return
     if not isinstance(edits, list):
         yield _found("A-CTX-02", "context_management.edits is no list", "a list of edits")
         return
-    name = conversation.setting("model")
-    model = name if isinstance(name, str) else ""
-    known = model_named(model)
     for place, edit in enumerate(edits):
-        kind = edit.get("type") if isinstance(edit, dict) else None
+        yield from _judge_one(around, edit, f"context edit {place}", _EDITS)
+        if place and isinstance(edit, dict) and edit.get("type") == "clear_thinking_20251015":
+            what = f"context edit {place} (clear_thinking_20251015, beta {_EDITING})"
+            yield _found("A-CTX-05", f"{what} stands behind another edit", "it in the first place")
+
+
+class _Around:
+    """What of a request every edit of it is judged by."""
+
+    def __init__(self, conversation: Conversation, thinking: str) -> None:
+        name = conversation.setting("model")
+        self.model = name if isinstance(name, str) else ""
+        self.known = model_named(self.model)
+        unasked = thinking == "unsaid" and self.known is not None and self.known.thinks_unasked is True
+        self.thinks = thinking in ("enabled", "adaptive") or unasked
+        self.betas = _listed_betas(conversation)
+
+
+def _judge_one(around: _Around, edit: Json, name: str, kinds: tuple[str, ...]) -> Iterator[Violation]:
+    """What is wrong with one edit, or with the field that is judged like one."""
+    kind = edit.get("type") if isinstance(edit, dict) else None
+    if not isinstance(kind, str):
+        yield _found("A-CTX-02", f"{name} has no type", "an object with a type")
+        return
+    if kind not in kinds:
+        yield _found("A-CTX-02", f"{name} is of the unknown type {quote(kind)}", f"one of {', '.join(kinds)}", "unknown-edit")
+        return
+    what = f"{name} ({kind}, beta {BETAS[kind]})"
+    for field in _odd_fields(edit, kind):
+        yield _found("A-CTX-02", f"the field {quote(field)} of {what} is odd", "the fields of its type")
+    if kind == "clear_thinking_20251015" and not around.thinks:
+        yield _found("A-CTX-01", f"{what} clears thinking, and thinking is not on", "thinking enabled or adaptive")
+    if around.model and (around.known is None or kind not in around.known.edits):
+        yield _found("A-CTX-03", f"{quote(around.model)} is not known to support {what}", "a model that does, or no such edit")
+    if around.betas is not None and BETAS[kind] not in around.betas:
+        yield _found("A-CTX-04", f"the listed betas lack that of {what}", f"{BETAS[kind]} among them")
+
+
+def judge_items(conversation: Conversation) -> Iterator[Violation]:
+    """What is wrong with what a request asks OpenAI's Responses to do to the context."""
+    entries = conversation.setting("context_management")
+    if entries is not None and not isinstance(entries, list):
+        yield _found("R-CTX-01", "context_management is no list", "a list of entries")
+    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+        kind = entry.get("type") if isinstance(entry, dict) else None
         if not isinstance(kind, str):
-            yield _found("A-CTX-02", f"context edit {place} has no type", "an object with a type")
-            continue
-        if kind not in _SHAPES:
-            words = f"context edit {place} is of the unknown type {quote(kind)}"
-            yield _found("A-CTX-02", words, f"one of {', '.join(_SHAPES)}", "unknown-edit")
-            continue
-        what = f"context edit {place} ({kind}, beta {BETAS[kind]})"
-        for field in _odd_fields(edit, kind):
-            yield _found("A-CTX-02", f"the field {quote(field)} of {what} is odd", "the fields of its type")
-        thinks = thinking in ("enabled", "adaptive") or (thinking == "unsaid" and known is not None and known.thinks_unasked)
-        if kind == "clear_thinking_20251015" and not thinks:
-            yield _found("A-CTX-01", f"{what} clears thinking, and thinking is not on", "thinking enabled or adaptive")
-        if model and (known is None or kind not in known.edits):
-            yield _found("A-CTX-03", f"{quote(model)} is not known to support {what}", "a model that does, or no such edit")
-        listed = _listed_betas(conversation)
-        if listed is not None and BETAS[kind] not in listed:
-            yield _found("A-CTX-04", f"the listed betas lack that of {what}", f"{BETAS[kind]} among them")
+            yield _found("R-CTX-01", f"entry {place} of context_management has no type", "an object with a type")
+        elif kind != "compaction":
+            words = f"entry {place} of context_management is of the unknown type {quote(kind)}"
+            yield _found("R-CTX-01", words, "compaction", "unknown-entry")
+        elif not _is_compaction(entry):
+            words = f"the compact_threshold of entry {place} of context_management is no number of tokens"
+            yield _found("R-CTX-01", words, "a whole number above zero, or null")
+    truncation = conversation.setting("truncation")
+    if truncation is not None and truncation not in ("auto", "disabled"):
+        case = "unknown-strategy" if isinstance(truncation, str) else None
+        yield _found("R-CTX-02", f"truncation is {quote(str(truncation)[:64])}", "auto or disabled", case)
 
 
 def _listed_betas(conversation: Conversation) -> list[str] | None:

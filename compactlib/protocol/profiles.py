@@ -85,6 +85,9 @@ class Profile:
         marks_limit: how many cache marks a request may hold.
         media_limit: how many pictures and document pages.
         messages_limit: how many messages.
+        edits: what it hides of a context when a request asks for it, by the types of its edits; which models do is in `models`.
+        old_reasoning: what may be left out of the reasoning of closed turns (law L5): whole ``blocks``, ``calm-turns``, those
+            of turns in which nothing was called, or ``nothing``.
     """
 
     name: str
@@ -109,6 +112,18 @@ class Profile:
     marks_limit: int | None = None
     media_limit: int | None = None
     messages_limit: int | None = None
+    edits: frozenset[str] = frozenset()
+    old_reasoning: Literal["blocks", "calm-turns", "nothing"] = "blocks"
+
+    @property
+    def demands_turns(self) -> bool:
+        """Whether it is for a chat template, in which the sides take turns (V-ALT-01, V-ALT-02)."""
+        return not {"V-ALT-01", "V-ALT-02"}.isdisjoint(self.demands)
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether it has a form for calls and results; some chat templates have none (V-ALT-01)."""
+        return "V-ALT-01" not in self.demands
 
 
 _ANTHROPIC: Final = Profile(
@@ -139,6 +154,7 @@ _ANTHROPIC: Final = Profile(
     marks_limit=4,
     media_limit=100,
     messages_limit=100_000,
+    edits=frozenset({"clear_thinking_20251015", "clear_tool_uses_20250919"}),
 )
 
 _OPENAI_CHAT: Final = Profile(
@@ -160,6 +176,7 @@ _OPENAI_CHAT: Final = Profile(
     },
     route="model",
     roles=frozenset({"system", "developer"}),
+    old_reasoning="calm-turns",  # what DeepSeek and Moonshot want back stands in turns with calls (D-REAS-01, K-REAS-01)
 )
 
 _OPENAI_RESPONSES: Final = Profile(
@@ -182,6 +199,7 @@ _OPENAI_RESPONSES: Final = Profile(
     route="model",
     roles=frozenset({"system", "developer"}),
     messages_key="input",
+    old_reasoning="nothing",  # an item of its own, and its followers name it (R-REAS-02)
 )
 
 _THROUGH_CHAT: Final = {Breach.ORDER: ("R-PAIR-03", "strict"), Breach.BETWEEN: ("R-PAIR-03", "strict")}
@@ -327,10 +345,17 @@ PROFILES: Final[Mapping[str, Profile]] = {
         evolve(_ANTHROPIC, name="anthropic-strict", breaches={**_ANTHROPIC.breaches, **_STRICT}),
         evolve(_ANTHROPIC, name="anthropic-no-prefill", prefill="no"),
         _OPENAI_CHAT,
-        evolve(_OPENAI_CHAT, name="openai", route="own"),
+        evolve(_OPENAI_CHAT, name="openai", route="own", old_reasoning="blocks"),
         evolve(_OPENAI_CHAT, name="openai-compatible", route="compatible"),
         evolve(_OPENAI_CHAT, name="openai-local", route="local"),
-        evolve(_OPENAI_CHAT, name="groq", route="compatible", string_only=True, demands=("Q-REAS-01",)),
+        evolve(
+            _OPENAI_CHAT,
+            name="groq",
+            route="compatible",
+            string_only=True,
+            demands=("Q-REAS-01",),
+            old_reasoning="blocks",
+        ),
         evolve(_OPENAI_CHAT, name="no-developer-role", route="compatible", roles=frozenset({"system"})),
         evolve(_OPENAI_CHAT, name="no-system-role", roles=frozenset({"developer"})),
         evolve(_OPENAI_CHAT, name="system-first", route="compatible", system_first=True),
@@ -579,8 +604,8 @@ def describe() -> str:
     >>> describe().splitlines()[2].split(" | ")[:3]
     ['| anthropic', 'anthropic', 'joined']
     """
-    head = ("profile", "dialect", "neighbours", "ids unique in", "results in", "fuse", "prefill", "route", "limits")
-    lines = ["| " + " | ".join(head) + " |", "| --- " * len(head) + "|"]
+    head = "profile | dialect | neighbours | ids unique in | results in | fuse | prefill | route | limits | edits | old reasoning"
+    lines = [f"| {head} |", "| --- " * len(head.split("|")) + "|"]
     for profile in PROFILES.values():
         limits = {"marks": profile.marks_limit, "media": profile.media_limit, "messages": profile.messages_limit}
         cells = (
@@ -593,6 +618,8 @@ def describe() -> str:
             profile.prefill,
             profile.route,
             ", ".join(f"{limit} {what}" for what, limit in limits.items() if limit is not None) or "none",
+            ", ".join(sorted(edit.rpartition("_")[0] for edit in profile.edits)) or "none",
+            profile.old_reasoning,
         )
         lines.append("| " + " | ".join(cells) + " |")
     shown = [name for name, one in PROFILES.items() if one.dialect == name or one.breaches != PROFILES[one.dialect].breaches]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ..model import Conversation, Json, Opaque, Reasoning, Text
-from .context_edits import judge_edits
+from .context_edits import judge_edits, judge_items
 from .profiles import Profile, route_of
 from .rules import RULES
 from .violation import Violation, quote
@@ -103,6 +103,11 @@ def _edits(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
     return judge_edits(conversation, thinking_mode(conversation))
 
 
+def _context_entries(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
+    del profile
+    return judge_items(conversation)
+
+
 def _system(conversation: Conversation, profile: Profile) -> Iterator[Violation]:
     blocks = conversation.system
     if isinstance(conversation.setting("system"), list):
@@ -181,6 +186,6 @@ _JUDGES: Final[Mapping[str, tuple[Callable[[Conversation, Profile], Iterator[Vio
     "gemini": (_declared_names,),
     "mistral": (_function_names,),
     "openai-chat": (_function_names,),
-    "openai-responses": (_prefix_at_provider, _item_tools),
+    "openai-responses": (_prefix_at_provider, _item_tools, _context_entries),
 }
 """What judges the request around the messages, by dialect."""

@@ -241,8 +241,7 @@ def judge(
         return refused
     sections = sections.without("verbatim")
     before = parse_sections(previous, schema).without("verbatim")
-    plain = render_sections(sections)
-    if previous and replaced_has_prompt and plain == render_sections(before):
+    if previous and replaced_has_prompt and _is_same(sections, previous, schema, issued):
         return Rejected(Code.SAME, "the previous summary came back unchanged although a prompt or an anchor is replaced")
     sections, moved = with_proven_words(sections, before, request.messages, stands.said_lines)
     first = next(chain(human_texts, said_by_persons(request.messages)), "")
@@ -277,6 +276,12 @@ def judge(
 
 def _too_long(tokens: int, ceiling_tokens: int) -> Rejected:
     return Rejected(Code.TOO_LONG, f"the reply has {tokens:,} tokens, at most {ceiling_tokens:,} are taken")
+
+
+def _is_same(sections: Sections, previous: str, schema: Schema, issued: Collection[str]) -> bool:
+    """Whether a reply says what the previous summary did; both with the same escapes, for that one has markers of ours."""
+    before = parse_sections(harmless(previous, issued)[0], schema).without("verbatim")
+    return render_sections(sections) == render_sections(before)
 
 
 def _by_its_shape(answer: Summary) -> Rejected | None:

@@ -113,13 +113,12 @@ _CUES: Final[dict[str, str]] = {
 
 
 @cache
-def _index() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """Every cue under its first word."""
-    index: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+def _index() -> dict[str, list[tuple[str, str]]]:
+    """Every cue, with a space on either side, and its kind, under its first word."""
+    index: dict[str, list[tuple[str, str]]] = {}
     for kind, phrases in _CUES.items():
         for phrase in phrases.split(", "):
-            words = tuple(phrase.split())
-            index.setdefault(words[0], []).append((words, kind))
+            index.setdefault(phrase.partition(" ")[0], []).append((f" {phrase} ", kind))
     return index
 
 
@@ -157,18 +156,8 @@ def cues(sentence: str) -> frozenset[str]:
     """
     words = _pattern("word").findall(sentence.lower().replace("’", "'"))
     index = _index()
-    found = set()
-    for word in index.keys() & words:
-        for phrase, kind in index[word]:
-            if len(phrase) == 1 or _follow(phrase, words):
-                found.add(kind)
-    return frozenset(found)
-
-
-def _follow(phrase: tuple[str, ...], words: list[str]) -> bool:
-    """Whether the words of a phrase stand one after the other."""
-    starts = (at for at, word in enumerate(words) if word == phrase[0])
-    return any(tuple(words[at : at + len(phrase)]) == phrase for at in starts)
+    spoken = f" {' '.join(words)} "
+    return frozenset([kind for word in index.keys() & words for phrase, kind in index[word] if phrase in spoken])
 
 
 def identifies(sentence: str) -> bool:
@@ -190,20 +179,20 @@ def sentences(text: str) -> Iterator[str]:
     >>> list(sentences("Use uuid keys. Never int!\\n- keep src/a.py\\n```\\nx = 1\\n```"))
     ['Use uuid keys.', 'Never int!', 'keep src/a.py']
     """
+    bullet, pasted, stop = map(_pattern, ("bullet", "pasted", "stop"))
     fenced = False
     for line in text.splitlines():
         bare = line.strip()
         if bare.startswith("```"):
             fenced = not fenced
         elif bare and not fenced:
-            bullet = _pattern("bullet").match(bare)
-            rest = bare[bullet.end() :] if bullet else bare
-            if _pattern("pasted").match(rest):
+            begun = bullet.match(bare)
+            rest = bare[begun.end() :] if begun else bare
+            if pasted.match(rest):
                 continue
-            for sentence in _pattern("stop").split(rest):
-                short = shortened(sentence)
-                if any(map(str.isalnum, short)):
-                    yield short
+            for sentence in map(shortened, stop.split(rest)):
+                if any(map(str.isalnum, sentence)):
+                    yield sentence
 
 
 # --- Outputs ---------------------------------------------------------------------------------------------------------
@@ -261,7 +250,7 @@ def decisive_line(text: str) -> str:
     '12 passed, 1 failed'
     """
     end = text[-_ENDS_CHARS:]
-    if _may_count(end):
+    if _counts(end):
         for line in filter(is_total, _lines(end)):
             return _end(line)
     return last_line(end)
@@ -274,10 +263,9 @@ def is_total(line: str) -> bool:
     >>> is_total("12 passed, 1 failed"), is_total("E   AssertionError")
     (True, False)
     """
-    start = line[: 2 * LONGEST_CHARS]
-    return _may_count(start) and _pattern("total").search(start) is not None
+    return _counts(line[: 2 * LONGEST_CHARS])
 
 
-def _may_count(text: str) -> bool:
-    """Whether a line of *text* could be one with totals."""
-    return any(map(text.lower().__contains__, _TOTALS))
+def _counts(text: str) -> bool:
+    """Whether *text* says how many passed or failed."""
+    return any(map(text.lower().__contains__, _TOTALS)) and _pattern("total").search(text) is not None

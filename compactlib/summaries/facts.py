@@ -44,7 +44,7 @@ from itertools import filterfalse, islice
 from types import MappingProxyType
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ..deeds import deed
 from ..markers import Issued
@@ -101,9 +101,11 @@ _ARROWS: Final = ("->", "→", "=>")
 _FRAMES: Final = 2  # lines of a stack trace that stand below its error
 _SEARCHED: Final = 400  # anchors that are looked for letter by letter; the others are looked up as tokens
 _PARTS: Final = 16  # of a path or dotted name that are looked at from either side
+_AROUND_CHARS: Final = 200  # of a long line, on either side of a fact: enough for the longest clause
+_PIECE_CHARS: Final = 2_000  # a longer line is looked through in pieces
 _RECENT: Final = 40  # clauses in which a later anchor is looked for before it gets a line of its own
 _CARRIED: Final = 400
-_AROUND: Final = " \t\"'`()[]{}<>,;:!?.…«»„“”‘’*|"
+_MARKS: Final = " \t\"'`()[]{}<>,;:!?.…«»„“”‘’*|"
 
 
 @frozen
@@ -115,7 +117,7 @@ class Anchor:
         kind: what it is.
         text: the fact, word for word.
         position: the message it was found in, its newest place.
-        source: the text it stands in.
+        source: the line it stands in; of a long one, what stands around it, enough for a clause.
     """
 
     kind: Kind
@@ -234,7 +236,7 @@ def _phrases(*, in_ascii: bool) -> tuple[tuple[Kind, tuple[str, ...], re.Pattern
         ),
         (Kind.DATE, (", 19", ", 20"), re.compile(r"[JFMASOND][a-z]{2,8} [0-9]{1,2}, (?:19|20)[0-9]{2}(?!\w)")),
         (Kind.LEGAL, ("§",), re.compile(r"§ ?[0-9][0-9.]{0,10}")),
-        (Kind.LEGAL, ("ст.", "п."), re.compile(r"[стп](?<!\w[стп])[тп]?\. ?[0-9][0-9.]{0,10}")),
+        (Kind.LEGAL, ("ст.", "п."), re.compile(r"[сп](?<!\w[сп])(?:(?<=с)т|(?<=п))\. ?[0-9][0-9.]{0,10}")),
         (
             Kind.LEGAL,
             ("rticle ", "lause ", "татья ", "татьи ", "татье ", "ункт", "ГОСТ "),
@@ -262,19 +264,14 @@ def find_anchors(messages: Sequence[Message], *, first: int = 0, issued: Issued 
     """
     ranked: list[list[Anchor]] = [[] for _ in range(max(_RANKS.values()) + 1)]
     seen: set[str] = set()
-    looked: set[str] = set()
-    read: set[tuple[str, bool, bool]] = set()
+    looked = _Looked()
     calls = calls_by_result(messages)
     for place in range(len(messages) - 1, -1, -1):
-        for heard in _texts(messages[place], calls, issued):
-            if heard in read:  # what is said again holds nothing new
-                continue
-            read.add(heard)
-            text, is_person, may_fail = heard
-            for kind, fact in _facts(text, looked, is_person=is_person, may_fail=may_fail):
+        for text, is_person, may_fail in _texts(messages[place], calls, issued):
+            for kind, fact, source in _facts(text, looked, is_person=is_person, may_fail=may_fail):
                 if fact not in seen:
                     seen.add(fact)
-                    ranked[_RANKS[kind]].append(Anchor(kind, fact, first + place, text))
+                    ranked[_RANKS[kind]].append(Anchor(kind, fact, first + place, source))
     return [anchor for rank in ranked for anchor in rank]
 
 
@@ -298,29 +295,70 @@ def _without_stubs(result: Result, issued: Issued) -> str:
     return "\n".join(text for text in said if read_stub(text, issued=issued) is None)
 
 
-def _facts(text: str, looked: set[str], *, is_person: bool, may_fail: bool) -> Iterator[tuple[Kind, str]]:
+@frozen
+class _Looked:
+    """What was looked at before and holds nothing new: a file is read again, a log goes on."""
+
+    lines: set[str] = field(factory=set)
+    tokens: set[str] = field(factory=set)
+
+
+def _facts(text: str, looked: _Looked, *, is_person: bool, may_fail: bool) -> Iterator[tuple[Kind, str, str]]:
+    """
+    The facts of a text, each with what stands around it.
+
+    Args:
+        text: a text of the conversation.
+        looked: what was looked at before; this text is added.
+        is_person: whether a person said it.
+        may_fail: whether its error lines tell of an error.
+    """
     if is_person:
-        for sentence in sentences(text):
-            if "order" in cues(sentence):
-                yield Kind.ORDER, sentence
+        yield from _orders(text)
     if may_fail:
         yield from _errors(text)
+    lines = list(filterfalse(looked.lines.__contains__, text.split("\n")))
+    if not lines:
+        return
+    looked.lines.update(lines)
+    tokens = looked.tokens
+    yield from _longer("\n".join(["", *lines]))
+    for line in lines:
+        for piece in (line,) if len(line) <= _PIECE_CHARS else _pieces().findall(line):
+            for token in filterfalse(tokens.__contains__, piece.split()):
+                tokens.add(token)
+                bare = token.strip(_MARKS)
+                kind = kind_of(bare)
+                if kind is not None:
+                    yield kind, bare, piece
+
+
+def _longer(text: str) -> Iterator[tuple[Kind, str, str]]:
+    """The facts of more than one token in lines, each of which begins with its newline."""
     for kind, hints, pattern in _phrases(in_ascii=text.isascii()):
         if any(map(text.__contains__, hints)):
             for found in pattern.finditer(text):
-                yield kind, found[0].rstrip(".,;:")
-    yield from _changes(text)
-    tokens = list(filterfalse(looked.__contains__, dict.fromkeys(text.split())))  # most were there before
-    looked.update(tokens)
-    for token in tokens:
-        bare = token.strip(_AROUND)
-        found_kind = kind_of(bare)
-        if found_kind is not None:
-            yield found_kind, bare
+                yield kind, found[0].rstrip(".,;:"), _around(text, *found.span())
+    for start, stop in _changes(text):
+        yield Kind.CHANGE, text[start:stop].rstrip(".,;:"), _around(text, start, stop)
 
 
-def _changes(text: str) -> Iterator[tuple[Kind, str]]:
-    """Values that were changed: ``30 -> 120``."""
+def _around(text: str, start: int, stop: int) -> str:
+    """The line of ``text[start:stop]``; of a long one, what stands within `_AROUND_CHARS` of it."""
+    low, high = max(start - _AROUND_CHARS, 0), stop + _AROUND_CHARS
+    begin = text.rfind("\n", low, start) + 1 or low
+    end = text.find("\n", stop, high)
+    return text[begin : high if end < 0 else end]
+
+
+@cache
+def _pieces() -> re.Pattern[str]:
+    """A long line in pieces, none of which ends inside a token."""
+    return re.compile(rf"[^\n]{{1,{_PIECE_CHARS}}}(?!\S)|\S+")
+
+
+def _changes(text: str) -> Iterator[tuple[int, int]]:
+    """Where values stand that were changed: ``30 -> 120``."""
     before, behind = _change()
     for arrow in _ARROWS:
         at = text.find(arrow)
@@ -330,11 +368,20 @@ def _changes(text: str) -> Iterator[tuple[Kind, str]]:
                 start = max(at - 64, 0)
                 old = before.search(text[start:at])
                 if old is not None:
-                    yield Kind.CHANGE, text[start + old.start() : new.end()].rstrip(".,;:")
+                    yield start + old.start(), new.end()
             at = text.find(arrow, at + len(arrow))
 
 
-def _errors(text: str) -> Iterator[tuple[Kind, str]]:
+def _orders(text: str) -> Iterator[tuple[Kind, str, str]]:
+    """The sentences of a person that say what must or must not be."""
+    at = 0
+    for sentence in sentences(text):
+        at = text.find(sentence, at)
+        if "order" in cues(sentence):
+            yield Kind.ORDER, sentence, _around(text, at, at + len(sentence))
+
+
+def _errors(text: str) -> Iterator[tuple[Kind, str, str]]:
     """The most notable lines of an output that failed, with the first lines of the trace below each."""
     signals = [signal for signal in find_signals(text) if signal[0] <= _ERROR_RANK]
     for _rank, start, stop in choose_signals(signals, count=_ERRORS_A_TEXT, room_chars=4_000):
@@ -345,7 +392,7 @@ def _errors(text: str) -> Iterator[tuple[Kind, str]]:
             if not line.strip() or len(line) > _TOKEN_CHARS or not line.startswith((" ", "\t", "at ")):
                 break
             end = line_end
-        yield Kind.ERROR, text[start:end].strip("\n")
+        yield Kind.ERROR, text[start:end].strip("\n"), _around(text, start, end)
 
 
 def place_of(name: str, text: str) -> int:
@@ -393,7 +440,7 @@ class Tokens:
         marked = [token[: 4 * _TOKEN_CHARS] for token in known if not token.isalpha()]
         pieces = set(_divider().split(" ".join(marked)))
         known |= pieces
-        bare = {piece.strip(_AROUND) for piece in pieces}
+        bare = {piece.strip(_MARKS) for piece in pieces}
         known |= bare
         bare.update([name.partition(":")[0] for name in bare if ":" in name])
         known |= bare

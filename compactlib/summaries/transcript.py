@@ -39,7 +39,6 @@ __all__ = [
     "pieces_of",
     "shortened",
     "show",
-    "stated_origins",
     "with_origins",
 ]
 
@@ -49,6 +48,8 @@ Kind: TypeAlias = Literal["words", "output", "arguments", "reasoning", "stub"]
 KINDS: Final[tuple[Kind, ...]] = ("words", "output", "arguments", "reasoning", "stub")
 
 _MARKED_CHARS: Final = 600  # an excerpt of at least this size carries a marker
+
+_as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 Piece: TypeAlias = tuple[str, str, Kind]
 """Our line above it, the text to quote, and what kind of text it is."""
@@ -68,9 +69,12 @@ _SPEAKERS: Final[dict[Origin, str]] = {
 }
 
 
-def stated_origins(message: Message) -> tuple[Origin, ...]:
+_BY_ROLE: Final = {"model": Origin.MODEL, "tool": Origin.TOOL, "system": Origin.SYSTEM, "developer": Origin.SYSTEM}
+
+
+def with_origins(message: Message) -> list[tuple[Block, Origin]]:
     """
-    The origin of each block of a message.
+    Each block of a message with its origin.
 
     As stated in the message; where nothing is stated, what the role alone
     proves: a user-role text without a stated origin is of unknown origin, not
@@ -79,21 +83,11 @@ def stated_origins(message: Message) -> tuple[Origin, ...]:
     stated = message.origin
     blocks = message.blocks
     if isinstance(stated, tuple) and len(stated) == len(blocks):
-        return stated
+        return list(zip(blocks, stated, strict=True))
     if isinstance(stated, Origin):
-        return (stated,) * len(blocks)
-    by_role = {
-        "model": Origin.MODEL,
-        "tool": Origin.TOOL,
-        "system": Origin.SYSTEM,
-        "developer": Origin.SYSTEM,
-    }.get(message.role, Origin.UNKNOWN)
-    return tuple(Origin.TOOL if isinstance(block, Result) else by_role for block in blocks)
-
-
-def with_origins(message: Message) -> list[tuple[Block, Origin]]:
-    """Each block of a message with its `stated_origins`."""
-    return list(zip(message.blocks, stated_origins(message), strict=True))
+        return [(block, stated) for block in blocks]
+    by_role = _BY_ROLE.get(message.role, Origin.UNKNOWN)
+    return [(block, Origin.TOOL if isinstance(block, Result) else by_role) for block in blocks]
 
 
 def label(text: str, *, limit_chars: int = 80) -> str:
@@ -118,7 +112,7 @@ def argument_text(call: Call) -> str:
     if isinstance(call.arguments, str):
         return call.arguments
     try:
-        return json.dumps(call.arguments, ensure_ascii=False)
+        return _as_json(call.arguments)
     except (TypeError, ValueError, RecursionError):
         return "(arguments that cannot be written as JSON)"
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..summaries.acceptance import Summary
 from ..summaries.rendering import SummaryRequest
-from .asking import Asking, figures, well_formed
+from .asking import Asking, figures, need_transcript, well_formed
 
 __all__ = ["AnthropicSummariser", "AsyncAnthropicSummariser"]
 
@@ -34,6 +34,7 @@ class _Anthropic(Asking):
     _key_hint = "set ANTHROPIC_API_KEY"
 
     def _arguments(self, request: SummaryRequest) -> dict[str, Any]:
+        need_transcript(request)
         return {
             "model": self.model,
             "max_tokens": self._reply_limit(request),

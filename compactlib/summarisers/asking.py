@@ -34,7 +34,7 @@ from ..models import model_named
 from ..summaries.rendering import SummaryRequest
 from .failing import failure
 
-__all__ = ["SPARE_TOKENS", "TIMEOUT_SECONDS", "Asking", "figures", "need_seconds", "well_formed"]
+__all__ = ["SPARE_TOKENS", "TIMEOUT_SECONDS", "Asking", "figures", "need_seconds", "need_transcript", "well_formed"]
 
 TIMEOUT_SECONDS: Final = 300.0
 """How long a model may take."""
@@ -162,6 +162,19 @@ def _seconds(value: object) -> float | None:
     """A time to wait as a header says it; a date would need a clock, and says nothing."""
     text = value if isinstance(value, str) else ""
     return float(text) if text.isascii() and text.isdecimal() and len(text) < len(str(LARGEST)) else None
+
+
+def need_transcript(request: SummaryRequest) -> None:
+    """
+    Refuse a request that shows no transcript, but is the agent's own with a question behind it.
+
+    Who sent the question alone would be told of a conversation that it never saw.
+
+    Raises:
+        SummariserError: it is one; `compactlib.compact` then asks in the other form.
+    """
+    if request.form == "suffix":
+        raise SummariserError("this summariser is shown transcripts; it does not send the agent's own request")
 
 
 def need_seconds(name: str, value: object) -> None:

@@ -47,7 +47,7 @@ from ..errors import PolicyError, SummariserError, WireError
 from ..summaries.acceptance import Summary
 from ..summaries.rendering import SummaryRequest
 from ..text import escape
-from .asking import TIMEOUT_SECONDS, need_seconds, well_formed
+from .asking import TIMEOUT_SECONDS, need_seconds, need_transcript, well_formed
 
 __all__ = ["PASSED_ON", "CommandSummariser"]
 
@@ -136,6 +136,7 @@ class CommandSummariser:
             SummariserError: it could not be started, ended with a status that
                 is not zero, printed too much, or nothing that can be read.
         """
+        need_transcript(request)
         printed = self._run(_as_json(request) if self._is_json else _as_text(request))
         try:
             text = printed.decode()

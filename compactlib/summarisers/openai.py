@@ -24,7 +24,7 @@ from typing import Any
 from ..errors import SummariserError
 from ..summaries.acceptance import Summary
 from ..summaries.rendering import SummaryRequest
-from .asking import SPARE_TOKENS, TIMEOUT_SECONDS, Asking, figures, well_formed
+from .asking import SPARE_TOKENS, TIMEOUT_SECONDS, Asking, figures, need_transcript, well_formed
 
 __all__ = ["AsyncOpenAISummariser", "OpenAISummariser"]
 
@@ -51,6 +51,7 @@ class _OpenAI(Asking):
         self._limit_name = "max_completion_tokens" if is_its_own else "max_tokens"
 
     def _arguments(self, request: SummaryRequest) -> dict[str, Any]:
+        need_transcript(request)
         return {
             "model": self.model,
             self._limit_name: self._reply_limit(request),

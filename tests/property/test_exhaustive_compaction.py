@@ -25,7 +25,8 @@ from compactlib.conformance.record import Exchange, Limits, Origin, Record
 from compactlib.dialects import render
 from compactlib.planning import plan
 from compactlib.summaries.acceptance import Code, Summary
-from compactlib.summaries.rendering import render_request
+from compactlib.summaries.faults import CODES, FAULTS
+from compactlib.summaries.rendering import SummaryRequest, render_request
 from compactlib.summaries.schema import SCHEMAS
 from compactlib.tasks import Task
 from compactlib.tokens import Memo
@@ -112,21 +113,30 @@ def kinds(word: str, dialect: str) -> tuple[Origin, ...]:
     return tuple(found)
 
 
-def outcome_of(conversation: cl.Conversation, policy: cl.Policy, reply: Reply) -> tuple[cl.Outcome, int]:
+def outcome_of(
+    conversation: cl.Conversation,
+    policy: cl.Policy,
+    reply: Reply | Callable[[SummaryRequest], Reply],
+    *,
+    previous: str | None = None,
+) -> tuple[cl.Outcome, int]:
     """The outcome, and how often somebody was asked."""
-    running = engine.compaction(conversation, policy, Task(when="now"))
+    running = engine.compaction(conversation, policy, Task(when="now", previous=previous))
     asked = 0
     try:
-        next(running)
+        event = next(running)
         while True:
             asked += 1
-            running.send(reply)
+            assert isinstance(event, cl.AskSummary)
+            event = running.send(reply(event.request) if callable(reply) else reply)
     except StopIteration as stop:
         outcome: cl.Outcome = stop.value
         return outcome, asked
 
 
-def record_of(word: str, dialect: str, conversation: cl.Conversation, policy: cl.Policy, outcome: cl.Compacted) -> Record:
+def record_of(
+    word: str, dialect: str, conversation: cl.Conversation, policy: cl.Policy, outcome: cl.Compacted, *, said: str = GOOD
+) -> Record:
     memo = Memo(policy.counter)
     sizes = outcome.report["sizes"]
     return Record(
@@ -150,7 +160,7 @@ def record_of(word: str, dialect: str, conversation: cl.Conversation, policy: cl
         sizes=tuple(map(memo.message, conversation.messages)),
         before_tokens=memo.request(conversation),
         after_tokens=memo.request(outcome.conversation),
-        exchanges=(Exchange(text="", reply=GOOD),),
+        exchanges=(Exchange(text="", reply=said),),
     )
 
 
@@ -232,3 +242,61 @@ def test_every_reply_meets_every_short_word(dialect: str, length: int, count: in
         assert asked <= (2 if said == "too long" else 1), (word, said)
 
     assert len(words) == count
+
+
+FAULT_LETTERS = 6 if WHOLE else 5
+EVERY_FAULT = 6 if WHOLE else 3
+"""Up to this length every word meets every fault and budget, beyond it one of them in turn."""
+WITH_PREVIOUS = ("same-as-previous", "reopen")
+"""Faults that need a summary to be brought up to date."""
+TAKEN = ("not-smaller", "forge-section", "invent-path", "drop-anchor", "same-as-previous", "reopen")
+"""Faults whose replies may be taken: made harmless, flagged, or no fault where much is replaced."""
+
+
+def faulty(fault: str, said: list[str]) -> Callable[[SummaryRequest], Reply]:
+    """A summariser with this fault, as the short loops around the engine ask it, and what it *said*."""
+
+    def answer(request: SummaryRequest) -> Reply:
+        try:
+            reply = FAULTS[fault](request)
+            said.append(reply.text if isinstance(reply, Summary) else reply)
+            return reply
+        except TimeoutError as error:
+            return cl.SummaryFailed("timeout", str(error))
+        except Exception as error:  # noqa: BLE001 - law L6: any exception is a failed reply
+            return cl.SummaryFailed("exception", str(error))
+
+    return answer
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("dialect", "counts"), [("anthropic", {5: 781, 6: 2_926}), ("openai-chat", {5: 839, 6: 3_194})])
+def test_every_fault_meets_every_word(dialect: str, counts: dict[int, int]) -> None:
+    """Every summariser with a fault, every budget: a failure by its code, or a summary that breaks no law."""
+    words = 0
+    reasons: dict[str, Counter[str]] = {fault: Counter() for fault in FAULTS}
+    for word in legal_words(FAULT_LETTERS, dialect=dialect):
+        words += 1
+        plain = cl.parse(build(word, dialect), dialect=dialect)
+        later = cl.parse(build(word, dialect), dialect=dialect)  # what is decided is remembered for an object
+        pairs = [(policy, fault) for policy in POLICIES.values() for fault in FAULTS]
+        for policy, fault in pairs if len(word) <= EVERY_FAULT else [pairs[words % len(pairs)]]:
+            again = fault in WITH_PREVIOUS
+            subject, previous = (later, GOOD) if again else (plain, None)
+            said: list[str] = []
+            outcome, asked = outcome_of(subject, policy, faulty(fault, said), previous=previous)
+            if isinstance(outcome, cl.Compacted):
+                assert fault in TAKEN
+                if not again:
+                    findings = judge(record_of(word, dialect, subject, policy, outcome, said=said[-1]), laws=LAWS)
+                    assert [str(one) for one in findings if one.verdict == "broken"] == [], (word, fault)
+            else:
+                assert outcome.conversation is subject, (word, fault)
+                assert outcome.reason.startswith("summary-failed:") == bool(asked), (word, fault)
+                reasons[fault][outcome.reason] += bool(asked)
+
+    assert words == counts[FAULT_LETTERS]
+    for fault, code in CODES.items():
+        failed = {reason.partition(":")[2] for reason in reasons[fault] if reasons[fault][reason]}
+        wanted = {"headings" if fault == "answer" else code.value} if code is not None else set()  # nobody asked anything
+        assert failed <= {*wanted, "not-smaller"} if fault in TAKEN else failed == wanted, fault

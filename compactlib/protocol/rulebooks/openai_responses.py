@@ -157,5 +157,15 @@ TABLE: Final[tuple[Rule, ...]] = (
         "A compaction item holds its encrypted content, and is sent as it was returned.",
         "",
         "openai-openapi CompactionSummaryItemParam; docs.x.ai; recorded: two accepted, with what they replaced before them"),
+    Rule("R-CTX-01", "C16", "L1", "error", "D", None,
+        "Every entry of context_management is of the type compaction, and its compact_threshold is a number of tokens or null.",
+        "",
+        "openai-python ResponseCreateParams.ContextManagement; OpenAI documentation, 'Compaction'",
+        (("unknown-entry", "warning", "a type of entry that is not in this list may be newer than the list"),)),
+    Rule("R-CTX-02", "C16", "L1", "error", "D", None,
+        "The setting truncation is auto, disabled or null.",
+        "",
+        "openai-python ResponseCreateParams.truncation",
+        (("unknown-strategy", "warning", "a strategy that is not in this list may be newer than the list"),)),
 )
 # fmt: on
