@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .admission import Admitted, admit
     from .budget import Policy, due, sizes
     from .converting import Converted, Loss, convert
+    from .credentials import known_secrets
     from .cuts import legal_cuts
     from .dialects import parse, render
     from .digesting import Digested, adigest, digest
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
     from .protocol.repair import Repaired, repair
     from .protocol.validator import Violation, check
     from .recalling import recall, reference, stash
+    from .redacting import Redacted, RedactedMessage, redact, redact_message
     from .reminders import reminder
     from .standing import ProposedPin, propose_pins
     from .store import DirectoryStore, MemoryStore, fetch
@@ -80,6 +82,8 @@ _HOMES = {
     "Preview": "preview",
     "PromptTooLongError": "errors",
     "ProposedPin": "standing",
+    "Redacted": "redacting",
+    "RedactedMessage": "redacting",
     "Refused": "outcomes",
     "Repaired": "protocol.repair",
     "StoreError": "errors",
@@ -104,6 +108,7 @@ _HOMES = {
     "effective": "visible",
     "estimate": "tokens",
     "fetch": "store",
+    "known_secrets": "credentials",
     "legal_cuts": "cuts",
     "load": "transcripts",
     "parse": "dialects",
@@ -111,6 +116,8 @@ _HOMES = {
     "propose_pins": "standing",
     "read_usage": "tokens",
     "recall": "recalling",
+    "redact": "redacting",
+    "redact_message": "redacting",
     "reference": "recalling",
     "reminder": "reminders",
     "render": "dialects",
@@ -149,6 +156,8 @@ __all__ = [
     "Preview",
     "PromptTooLongError",
     "ProposedPin",
+    "Redacted",
+    "RedactedMessage",
     "Refused",
     "Repaired",
     "StoreError",
@@ -173,6 +182,7 @@ __all__ = [
     "effective",
     "estimate",
     "fetch",
+    "known_secrets",
     "legal_cuts",
     "load",
     "parse",
@@ -180,6 +190,8 @@ __all__ = [
     "propose_pins",
     "read_usage",
     "recall",
+    "redact",
+    "redact_message",
     "reference",
     "reminder",
     "render",

@@ -142,6 +142,7 @@ class Account:
             "dropped": [],
             "cleared": [],
             "edits": None,
+            "thinking": None,
             "summary": None,
             "head": None,
             **more,

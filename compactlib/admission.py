@@ -30,7 +30,7 @@ from attrs import evolve, frozen
 
 from .arguments import need, need_whole, shown
 from .budget import Policy, sizes
-from .deeds import file_name
+from .deeds import deed, file_name
 from .errors import PolicyError
 from .model import Block, Call, Message, Result, Text
 from .store import Store, keep, need_store
@@ -131,7 +131,9 @@ def admit(message: Message, policy: Policy, store: Store, *, calls: Iterable[Cal
         if weight <= most and (limit.limit_lines is None or count_newlines(text) <= limit.limit_lines):
             used += weight
             continue
-        ref = keep(store, text.encode("utf-8", "surrogatepass"), name="output.txt" if call is None else file_name(call, "txt"))
+        ref = keep(
+            store, text.encode("utf-8", "surrogatepass"), name="output.txt" if call is None else file_name(deed(call), "txt")
+        )
         cut = truncate(
             text,
             limit_tokens=most,

@@ -46,9 +46,11 @@ def assemble(conversation: Conversation, plan: Plan, body: str) -> Conversation:
     """The result with *body* as its summary."""
     fuse = plan.profile.fuse
     summary = user_message((Text(write_summary(body, plan.layout)), *plan.earlier), Origin.SUMMARY, plan.profile)
-    head = (*plan.preamble, *plan.pins, summary, *plan.reminders)
+    strangers = () if fuse == "no" else tuple(message for message in plan.preamble if message.role != "user")
+    preamble = tuple(message for message in plan.preamble if message.role == "user") if strangers else plan.preamble
+    head = (*preamble, *plan.pins, summary, *plan.reminders)
     tail = conversation.messages[plan.choice.position :]
-    before = (*plan.opaque, *plan.system)
+    before = (*plan.opaque, *plan.system, *strangers)
     messages = (*before, *head, *plan.prompt, *tail)
     fused = (0, 0)
     if fuse != "no":

@@ -94,6 +94,12 @@ def _optional_text(policy: Policy, attribute: Any, value: Any) -> None:
         raise PolicyError(attribute.name, f"the name of a language, not {shown(value)}")
 
 
+def _optional_name(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if value is not None and not (isinstance(value, str) and value.strip()):
+        raise PolicyError(attribute.name, f"the name of a model, not {shown(value)}")
+
+
 def _in_order(value: Any) -> Any:
     """Rungs in the order of the ladder; what is none is left to the validator."""
     named = isinstance(value, list | tuple | set | frozenset) and all(isinstance(rung, str) and rung in RUNGS for rung in value)
@@ -188,6 +194,7 @@ class Policy:
         counter: counts the tokens of a text.
         admission: how large a tool's output may enter (see `admit`).
         clearing: which old outputs leave the conversation.
+        model: the model's name, where the requests do not say it.
         profile: how the provider wants the result, by name; the dialect's own
             way if not given.  It decides how the head is written, and the
             result is judged by it.
@@ -230,6 +237,7 @@ class Policy:
     counter: Callable[[str], int] = field(default=estimate, validator=_callable)
     admission: Admission = field(default=Admission(), validator=_an(Admission))
     clearing: Clearing = field(default=Clearing(), validator=_an(Clearing))
+    model: str | None = field(default=None, validator=_optional_name)
     profile: str | None = field(default=None, validator=_optional_profile)
 
     @classmethod
@@ -261,8 +269,9 @@ class Policy:
         if model is None:
             if fields.get("window_tokens") is None:
                 raise PolicyError("window_tokens", f"the window of {name[:64]!r} is not known", hint="pass window_tokens=...")
-            return cls(**fields)
-        chosen: dict[str, Any] = {"window_tokens": model.window_tokens, "counter": counter_for(model.family), **fields}
+            return cls(**{"model": name, **fields})
+        known = {"window_tokens": model.window_tokens, "counter": counter_for(model.family), "model": name}
+        chosen: dict[str, Any] = {**known, **fields}
         need_whole("window_tokens", chosen["window_tokens"], least=1)
         if model.input_tokens is not None:
             beyond = chosen["window_tokens"] - model.input_tokens

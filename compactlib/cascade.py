@@ -37,7 +37,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from attrs import asdict, evolve
@@ -46,12 +46,14 @@ from .account import Account
 from .budget import Policy, Sizes, sizes
 from .bulk import bulk_of
 from .clearing import Cleared, clear
+from .collapsing import closed_turns, turn_key
 from .compaction import Answer, Event, compaction, is_due
 from .editing import ask_to_hide, form_of
 from .errors import PolicyError, StoreError
 from .model import Conversation
 from .outcomes import Compacted, Dropped, Outcome, Refused
 from .planning import overhead_tokens, profile_of
+from .protocol.binding import BINDING_BETA, dropping
 from .tasks import RUNGS, Rung, Task
 from .tokens import Memo
 from .turns import divide
@@ -129,7 +131,7 @@ def _can_ask(account: Account) -> bool:
     conversation, policy = account.conversation, account.policy
     if policy.clearing.form == "rewrite" or account.is_heavy:
         return False
-    return form_of(conversation, profile_of(conversation, policy), policy.clearing)[0] == "edit"
+    return form_of(conversation, profile_of(conversation, policy), policy.clearing, model=policy.model)[0] == "edit"
 
 
 def _is_enough(made: Compacted, task: Task) -> bool:
@@ -149,7 +151,17 @@ def _after(task: Task, made: Compacted) -> Task:
         if index >= made.cut:  # the others stand in the head, where they are known as pins
             pins.append(index - gone if place is None else (index - gone, place))
     previous = task.previous if made.cut == 0 else None
-    return evolve(task, pins=pins, previous=previous, anchor=None, issued={**(task.issued or {}), **made.issued})
+    digests = _renamed(task.digests, made) if task.digests and made.cut == 0 else task.digests
+    issued = {**(task.issued or {}), **made.issued}
+    return evolve(task, pins=pins, previous=previous, anchor=None, digests=digests, issued=issued)
+
+
+def _renamed(digests: Mapping[str, str], cleared: Compacted) -> dict[str, str]:
+    """The digests by what their turns say now: the whole turn was digested, and with less of it left that is no less true."""
+    before, after = cleared.before.messages, cleared.conversation.messages
+    spans = [(turn.start, turn.stop) for turn in closed_turns(divide(cleared.before))]
+    names = {turn_key(before[start:stop]): turn_key(after[start:stop]) for start, stop in spans}
+    return {names.get(name, name): text for name, text in digests.items()}
 
 
 def _learned(conversation: Conversation, policy: Policy, task: Task) -> Policy:
@@ -247,6 +259,7 @@ def _asked(account: Account, known: Sizes) -> Outcome:
         tail_tokens=max(known.tail, 0),
         least_gain_tokens=_least(account, known),
         untouched=_pinned(account),
+        model=policy.model,
     )
     if hiding is None:
         return account.refused("irreducible", "no old output is left that the provider could be asked to hide", ())
@@ -293,7 +306,7 @@ def _why_rewritten(account: Account) -> dict[str, Any] | None:
     conversation, policy = account.conversation, account.policy
     if policy.clearing.form == "rewrite":
         return None
-    why = form_of(conversation, profile_of(conversation, policy), policy.clearing)[1]
+    why = form_of(conversation, profile_of(conversation, policy), policy.clearing, model=policy.model)[1]
     return {"form": "rewrite", "why": why or "the body is too heavy, and an edit takes nothing out of it"}
 
 
@@ -305,6 +318,7 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Outcome:
     if after >= account.before_tokens:  # an edit that the provider made is not due any more
         return account.refused("irreducible", "what could be cleared is hidden by the provider already", ())
     over = max(after - known.target, 0)
+    thinking = dropping(conversation, cleared.conversation, model=account.policy.model)
     bulk = bulk_of(cleared.conversation, account.policy)
     dropped = tuple(Dropped(at(one.position), at(one.position) + 1, "clear", one.saved_tokens, one.ref) for one in cleared.units)
     units = [{**asdict(one), "position": at(one.position)} for one in cleared.units]
@@ -323,6 +337,7 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Outcome:
             bulk=None if bulk is None else asdict(bulk),
             cleared=units,
             edits=_why_rewritten(account),
+            thinking=None if thinking is None else {"thinking": thinking, "betas": [BINDING_BETA]},
             dropped=[asdict(one) for one in dropped],
         ),
         cut=0,
@@ -333,6 +348,8 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Outcome:
         over_by_tokens=over,
         fits=after <= known.budget and (bulk is None or not bulk.exceeds(account.policy)),
         issued=cleared.issued,
+        thinking=thinking,
+        betas=() if thinking is None else (BINDING_BETA,),
         before=conversation,
     )
 
@@ -341,6 +358,7 @@ def _joined(first: Compacted, then: Compacted) -> Compacted:
     """One outcome of two rungs, in the indices of the input."""
     gone = first.before.length - first.conversation.length  # so far; the messages from the first cut on have moved by as many
     stays = first.cut - gone if first.cut else 0
+    stays += first.cut > 0 and then.kept_prompt == stays  # one message with the head, and not dropped with it
     further = (evolve(one, start=max(one.start, stays) + gone, stop=one.stop + gone) for one in then.dropped if one.stop > stays)
     dropped = (*first.dropped, *further)
     cut: Any = then.report["cut"]

@@ -50,7 +50,7 @@ from typing import Final, Literal, TypeAlias
 
 from attrs import evolve, frozen
 
-from .deeds import deed, file_name
+from .deeds import file_name
 from .markers import Issued
 from .model import Block, Call, Conversation, Json, Message, Origin, Result, Text
 from .options import Clearing
@@ -190,7 +190,7 @@ def _superseded(answers: Sequence[Answer]) -> dict[int, str]:
     for number in range(len(answers) - 1, -1, -1):
         answer = answers[number]
         call = answer.call
-        key, did = _asked(call), deed(call)
+        key, did = _asked(call), answer.did
         target = did.objects[0] if did.objects and did.verb in ("read", "edited") else ""
         if did.verb != "edited":
             if key in asked or (target and (call.name, target) in whole):
@@ -360,17 +360,16 @@ def _piece_tokens(piece: Piece, messages: Sequence[Message], memo: Memo) -> int:
 
 
 def _stub_of(piece: Piece, store: Store, note: str) -> Stub:
-    call = piece.answer.call
-    did = deed(call)
+    did = piece.answer.did
     ref = reference_of(piece.data)
     shown = piece.text if piece.text is not None else piece.data.decode("utf-8", "surrogatepass")
     file = alias_of(store, ref, _name_of(piece))
     source = did.objects[0] if did.objects else ""
-    return Stub(piece.what, call.name, ref, len(shown), shown.count("\n"), source, file, note)
+    return Stub(piece.what, did.tool, ref, len(shown), shown.count("\n"), source, file, note)
 
 
 def _name_of(piece: Piece) -> str:
-    return file_name(piece.answer.call, "json" if piece.text is None else "txt")
+    return file_name(piece.answer.did, "json" if piece.text is None else "txt")
 
 
 def _carried_out(
@@ -403,43 +402,52 @@ def _carried_out(
         data = _arguments_to_empty(answer, division, options) if group[0].piece.at is None else None
         if data is not None and _is_worth_emptying(data, [one.stub for one in group], memo):
             emptied[at] = (answer, stored(data, f"{answer.call.name} arguments.json"))
+    instead: dict[int, dict[int, Block]] = {}  # by message and place: a message of many results is made anew once
+
+    def put(position: int, place: int, new: Block) -> int:
+        """Have *new* stand at a place; what that saves."""
+        instead.setdefault(position, {})[place] = new
+        return block_tokens(messages[position].blocks[place], memo.counter) - block_tokens(new, memo.counter)
+
     for position, left in thoughts.items():
         saved = memo.message(messages[position]) - memo.message(left)
-        messages[position] = left
         units.append(ClearedUnit(position, "", thought_refs[position], "reasoning", saved, "oldest"))
     for (position, place), group in sorted(chosen.items()):
-        before = memo.message(messages[position])
         arguments_ref = emptied[position, place][1] if (position, place) in emptied else ""
         parts = {one.piece.part: write_stub(evolve(one.stub, arguments_ref=arguments_ref)) for one in group}
-        messages[position] = _with_stubs(messages[position], place, parts)
-        saved = before - memo.message(messages[position])
+        saved = put(position, place, _with_stubs(messages[position].blocks[place], parts))
         for one in group:
             units.append(ClearedUnit(position, one.stub.tool, one.stub.ref, one.piece.what, saved, one.why))
-            saved = 0  # what a message saves is told once
+            saved = 0  # what a block saves is told once
     for answer, ref in emptied.values():
-        before = memo.message(messages[answer.call_position])
-        messages[answer.call_position] = _without_arguments(messages[answer.call_position], answer.call)
-        saved = before - memo.message(messages[answer.call_position])
-        units.append(ClearedUnit(answer.call_position, answer.call.name, ref, "arguments", saved, "oldest"))
+        position = answer.call_position
+        saved = put(position, answer.call_place, _without_arguments(answer.call))
+        units.append(ClearedUnit(position, answer.call.name, ref, "arguments", saved, "oldest"))
+    for position, news in instead.items():
+        messages[position] = _with_news(messages[position], news)
+    for position in thoughts:
+        messages[position] = without_reasoning(messages[position])
     units.sort(key=lambda unit: unit.position)
     made = evolve(conversation, messages=tuple(messages))
     return Cleared(made, tuple(units), sum(unit.saved_tokens for unit in units), issued)
 
 
-def _with_stubs(message: Message, place: int, parts: dict[int, str]) -> Message:
-    """The message with these parts of the result at *place* replaced, or the picture at *place*."""
-    blocks = list(message.blocks)
-    block = blocks[place]
+def _with_news(message: Message, news: dict[int, Block]) -> Message:
+    """The message with other blocks at these places."""
+    blocks = message.blocks
+    origin = message.origin
+    if any(not isinstance(blocks[place], Call | Result) for place in news):  # a picture of a tool's: the text says it no more
+        origin = origin or Origin.ATTACHMENT
+    return evolve(message, content=tuple(news.get(place, block) for place, block in enumerate(blocks)), origin=origin)
+
+
+def _with_stubs(block: Block, parts: dict[int, str]) -> Block:
+    """A result with these parts of it replaced, or what stands for a picture."""
     if not isinstance(block, Result):
-        blocks[place] = Text(parts[-1])
-        return evolve(message, content=tuple(blocks), origin=message.origin or Origin.ATTACHMENT)
-    content: str | tuple[Block, ...]
+        return Text(parts[-1])
     if -1 in parts:
-        content = parts[-1]
-    else:
-        content = tuple(Text(parts[at]) if at in parts else part for at, part in enumerate(block.blocks))
-    blocks[place] = evolve(block, content=content)
-    return evolve(message, content=tuple(blocks))
+        return evolve(block, content=parts[-1])
+    return evolve(block, content=tuple(Text(parts[at]) if at in parts else part for at, part in enumerate(block.blocks)))
 
 
 def _arguments_to_empty(answer: Answer, division: Division, options: Clearing) -> bytes | None:
@@ -461,7 +469,6 @@ def _is_worth_emptying(data: bytes, stubs: Sequence[Stub], memo: Memo) -> bool:
     return memo.counter(data.decode("utf-8", "surrogatepass")) - memo.counter("{}") > longer
 
 
-def _without_arguments(message: Message, call: Call) -> Message:
+def _without_arguments(call: Call) -> Call:
     empty: Json = "{}" if isinstance(call.arguments, str) else {}
-    blocks = tuple(evolve(block, arguments=empty) if block is call else block for block in message.blocks)
-    return evolve(message, content=blocks)
+    return evolve(call, arguments=empty)

@@ -50,6 +50,7 @@ from .errors import PolicyError, StoreError
 from .model import Conversation, Text
 from .outcomes import REASONS, AskReview, AskSummary, Compacted, Outcome, Refused, Review, Vetoed
 from .planning import CannotPlanError, Plan, overhead_tokens, plan
+from .protocol.binding import BINDING_BETA, dropping, with_thinking
 from .summaries.acceptance import Accepted, Code, Rejected
 from .summaries.schema import Sections, parse_sections, render_sections, schema_for
 from .tasks import Rung, Task
@@ -202,7 +203,8 @@ def _finish(
     if account.before_tokens - after < least_gain:
         why = f"the result has {after} tokens, the input {account.before_tokens}; at least {least_gain} have to be saved"
         return account.refused("summary-failed:not-smaller", why, plan.irreducible)
-    wrong = new_violations(conversation, made, plan)
+    thinking = dropping(conversation, made, model=account.policy.model)
+    wrong = new_violations(conversation, made if thinking is None else with_thinking(made, thinking), plan)
     if wrong:
         return account.refused("internal-invalid", "; ".join(wrong[:5]), plan.irreducible)
     bulk = bulk_of(made, account.policy)
@@ -216,6 +218,7 @@ def _finish(
         rung=rung,
         bulk=None if bulk is None else asdict(bulk),
         dropped=[asdict(part) for part in gone],
+        thinking=None if thinking is None else {"thinking": thinking, "betas": [BINDING_BETA]},
         summary={
             "tokens": memo.counter(body),
             **(counts or dict.fromkeys(_COUNTS, 0)),
@@ -248,5 +251,7 @@ def _finish(
         over_by_tokens=over,
         fits=after <= plan.sizes.budget and (bulk is None or not bulk.exceeds(account.policy)),
         issued=dict(account.issued),
+        thinking=thinking,
+        betas=() if thinking is None else (BINDING_BETA,),
         before=conversation,
     )

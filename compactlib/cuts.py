@@ -15,6 +15,9 @@ Rules it obeys
       begin with thinking, a step that does not is no cut.
     * What stays must not refer to what goes: a tool declared by a dropped
       message, a document cited by its number.
+    * Law L26.  Instructions among the messages stay, first of all; where the
+      provider takes them in the middle and never first (A-ROLE-02), no cut
+      falls behind them.
     * Law L1.  Where the sides take turns and calls do not count (V-ALT-02), the
       first message behind a step cut that counts is no user's, for the head
       before it is one.
@@ -118,6 +121,9 @@ def find_cuts(conversation: Conversation, division: Division, *, profile: Profil
     """All legal cuts, as positions in `Conversation.messages`, for a *profile* or the dialect; linear in the number of blocks."""
     messages = conversation.messages
     closed = _references(conversation)
+    if conversation.dialect == "anthropic":
+        for at in range(_instructed(messages), len(messages)):
+            closed[at] = True
     first = max(division.head_stop, 1)
     turn = [part.start for part in division.turns if part.start > division.head_stop and not closed[part.start]]
     step = [part.start for part in division.steps if part.start >= first and not closed[part.start]]
@@ -127,6 +133,16 @@ def find_cuts(conversation: Conversation, division: Division, *, profile: Profil
         breaks = _breaks_turns(messages)
         step = [at for at in step if not breaks[at]]
     return Cuts(tuple(turn), tuple(step))
+
+
+def _instructed(messages: Sequence[Message]) -> int:
+    """Where instructions stand for the first time that are not at the beginning; the length if they do not."""
+    said = False
+    for at, message in enumerate(messages):
+        if message.role == "system" and said:
+            return at
+        said = said or message.role != "system"
+    return len(messages)
 
 
 def _breaks_turns(messages: Sequence[Message]) -> list[bool]:

@@ -116,17 +116,15 @@ def _verb(name: str) -> str:
     return "edited" if words & _WRITES else "ran" if words & _RUNS else "read" if words & _READS else "called"
 
 
-def file_name(call: Call, extension: str) -> str:
+def file_name(did: Deed, extension: str) -> str:
     """
     A readable name for what a call gave: the tool's, and that of what it looked at.  A wish, not yet harmless.
 
-    >>> from compactlib.model import wire
-    >>> file_name(Call("1", "read", {"path": "src/app.py"}, wire("tool_use")), "txt")
+    >>> file_name(Deed("read", "read", ("src/app.py",)), "txt")
     'read app.py.txt'
     """
-    objects = deed(call).objects
-    about = objects[0].replace("\\", "/").rstrip("/").rpartition("/")[2] if objects else ""
-    return f"{call.name} {about}.{extension}"
+    about = did.objects[0].replace("\\", "/").rstrip("/").rpartition("/")[2] if did.objects else ""
+    return f"{did.tool} {about}.{extension}"
 
 
 def _value(values: dict[Any, Any], keys: tuple[str, ...]) -> tuple[str, ...]:

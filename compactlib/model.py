@@ -41,7 +41,7 @@ from __future__ import annotations
 import enum
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from .arguments import need, need_one_of, need_whole, shown
 from .errors import PolicyError
@@ -641,6 +641,22 @@ class Conversation:
     def setting(self, name: str, default: Json = None) -> Json:
         """A field of the request body, such as ``model`` or ``thinking``."""
         return self.envelope.get(name, default)
+
+    def with_setting(self, name: str, value: Json) -> Conversation:
+        """
+        The conversation with *value* as a field of its request body; itself if it has no body, but messages alone.
+
+        >>> from compactlib.dialects import parse, render
+        >>> render(parse({"model": "m", "messages": []}, dialect="anthropic").with_setting("thinking", {"type": "adaptive"}))
+        {'model': 'm', 'messages': [], 'thinking': {'type': 'adaptive'}}
+        """
+        need("name", name, str, "the name of a field")
+        fields = self.envelope.fields
+        if fields is None:
+            return self
+        pairs = fields if any(key == name for key, _ in fields) else (*fields, (name, None))
+        made = tuple((key, value if key == name else old) for key, old in pairs)
+        return evolve(self, envelope=evolve(self.envelope, fields=made))
 
 
 def _need_all(name: str, value: tuple[object, ...], kind: type) -> None:

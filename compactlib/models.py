@@ -61,6 +61,8 @@ class LanguageModel:
         keeps_reasoning: whether reasoning of closed turns stays in the context
             and is counted, where no edit says otherwise.
         thinks_unasked: whether it thinks where the request does not say.
+        binds_reasoning: whether its provider may refuse reasoning if anything that stands before it was changed
+            (A-THINK-07).
         edits: the edits of the context that its provider makes when asked to; ``summarize`` is asked for by the field
             ``compaction``.
         source: where the figures stand.
@@ -74,6 +76,7 @@ class LanguageModel:
     output_tokens: int | None = None
     keeps_reasoning: bool | None = None
     thinks_unasked: bool | None = None
+    binds_reasoning: bool = False
     edits: frozenset[str] = frozenset()
     source: str
     read: str = "2026-11"
@@ -85,28 +88,30 @@ _M: Final = 1_000_000
 
 # fmt: off
 _ROWS: Final = (
-    # -- Anthropic: window, output, whether reasoning of closed turns is kept, edits -----------------------------------
+    # -- Anthropic: window, output; whether reasoning of closed turns is kept, is there unasked, is bound; edits -------
     *(
         LanguageModel(name=name, family="anthropic", window_tokens=window, output_tokens=output, keeps_reasoning=keeps,
-                      thinks_unasked=thinks, edits=edits, source=_CLAUDE)
-        for name, window, output, keeps, thinks, edits in (
-            ("claude-fable-5-1",       _M,      128_000, None,  True,  _SUMMARISING),
-            ("claude-fable-5",         _M,      128_000, None,  True,  _SUMMARISING),
-            ("claude-mythos-preview",  _M,      None,    True,  None,  _COMPACTING),
-            ("claude-opus-5-5",        _M,      128_000, True,  None,  _COMPACTING),
-            ("claude-opus-5",          _M,      128_000, True,  True,  _SUMMARISING),
-            ("claude-opus-4-8",        _M,      128_000, True,  False, _SUMMARISING),
-            ("claude-opus-4-7",        _M,      128_000, True,  False, _COMPACTING),
-            ("claude-opus-4-6",        _M,      128_000, True,  False, _COMPACTING),
-            ("claude-opus-4-5",        200_000,  64_000, True,  False, _CLEARING),
-            ("claude-opus-4-1",        200_000,  32_000, False, False, _CLEARING),
-            ("claude-opus-4",          200_000,  32_000, False, False, _CLEARING),
-            ("claude-sonnet-5",        _M,      128_000, True,  None,  _SUMMARISING),
-            ("claude-sonnet-4-6",      _M,       64_000, True,  False, _COMPACTING),
-            ("claude-sonnet-4-5",      200_000,  64_000, False, False, _CLEARING),
-            ("claude-sonnet-4",        200_000,  64_000, False, False, _CLEARING),
-            ("claude-haiku-4-5",       200_000,  64_000, False, False, _CLEARING),
-            ("claude-3-7-sonnet",      200_000,  64_000, False, False, frozenset()),
+                      thinks_unasked=thinks, binds_reasoning=binds, edits=edits, source=_CLAUDE)
+        for name, window, output, keeps, thinks, binds, edits in (
+            ("claude-fable-5-1",       _M,      128_000, True,  True,  True,  _SUMMARISING),
+            ("claude-fable-5",         _M,      128_000, None,  True,  False, _SUMMARISING),
+            ("claude-mythos-preview",  _M,      None,    True,  None,  False, _COMPACTING),
+            ("claude-opus-5-5",        _M,      128_000, True,  True,  True,  _COMPACTING),
+            ("claude-opus-5",          _M,      128_000, True,  True,  False, _SUMMARISING),
+            ("claude-opus-4-8",        _M,      128_000, True,  False, False, _SUMMARISING),
+            ("claude-opus-4-7",        _M,      128_000, True,  False, False, _COMPACTING),
+            ("claude-opus-4-6",        _M,      128_000, True,  False, False, _COMPACTING),
+            ("claude-opus-4-5",        200_000,  64_000, True,  False, False, _CLEARING),
+            ("claude-opus-4-1",        200_000,  32_000, False, False, False, _CLEARING),
+            ("claude-opus-4",          200_000,  32_000, False, False, False, _CLEARING),
+            ("claude-sonnet-5-5",      _M,      128_000, True,  True,  True,  _SUMMARISING),
+            ("claude-sonnet-5",        _M,      128_000, True,  None,  False, _SUMMARISING),
+            ("claude-sonnet-4-6",      _M,       64_000, True,  False, False, _COMPACTING),
+            ("claude-sonnet-4-5",      200_000,  64_000, False, False, False, _CLEARING),
+            ("claude-sonnet-4",        200_000,  64_000, False, False, False, _CLEARING),
+            ("claude-haiku-5-5",       _M,      128_000, True,  True,  True,  _SUMMARISING),
+            ("claude-haiku-4-5",       200_000,  64_000, False, False, False, _CLEARING),
+            ("claude-3-7-sonnet",      200_000,  64_000, False, False, False, frozenset()),
         )
     ),
     # -- others: family, window, prompt alone, output, source ----------------------------------------------------------
@@ -181,7 +186,7 @@ def describe() -> str:
     >>> describe().splitlines()[2][:39]
     '| claude-fable-5-1 | 1,000,000 |  | 128'
     """
-    head = ("model", "window", "prompt at most", "answer at most", "reasoning of closed turns", "edits", "source")
+    head = ("model", "window", "prompt at most", "answer at most", "reasoning of closed turns", "bound", "edits", "source")
     lines = ["| " + " | ".join(head) + " |", "| --- " * len(head) + "|"]
     for model in MODELS.values():
         reasoning = {True: "kept", False: "dropped", None: ""}[model.keeps_reasoning]
@@ -191,6 +196,7 @@ def describe() -> str:
             "" if model.input_tokens is None else f"{model.input_tokens:,}",
             "" if model.output_tokens is None else f"{model.output_tokens:,}",
             reasoning,
+            "yes" if model.binds_reasoning else "",
             ", ".join(sorted(edit.rpartition("_")[0] or edit for edit in model.edits)),
             f"{model.source}, {model.read}",
         )

@@ -166,7 +166,7 @@ class Clearing:
         thinking_keep_turns: how many of the newest turns that hold reasoning keep it; of older ones it goes, as whole blocks
             and where the provider allows it (law L5).  All keep it if not given.
         form: ``rewrite`` puts stubs into the messages; ``edit`` leaves them as they are and asks the provider to hide the
-            same, where the provider can: the outcome has the ``edits``, and the cached prefix stays.
+            same, where the provider can: the outcome has the ``edits``, and no message changes.
 
     Raises:
         PolicyError: on construction, for a value that is impossible.

@@ -25,7 +25,9 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from attrs import field, frozen
 
-from .model import Conversation, Json
+from .holding import asking, hold
+from .model import Conversation, Json, need_conversation
+from .protocol.binding import with_thinking
 from .summaries.rendering import SummaryRequest
 
 __all__ = [
@@ -179,7 +181,9 @@ class Compacted:
         fits: whether the request is within the budget.
         edits: what the provider is to be asked to hide: the value of ``context_management`` in the body.  The messages are
             then as they were, and the sizes are those of the request with it.
-        betas: the beta headers that this needs.
+        thinking: what the request has to say of thinking from now on, because reasoning stands behind what was changed and
+            the model refuses it otherwise (A-THINK-07): the value of ``thinking``.
+        betas: the beta headers that these need.
     """
 
     conversation: Conversation
@@ -197,6 +201,7 @@ class Compacted:
     fits: bool
     issued: Mapping[str, tuple[int, int]] = field(factory=dict)
     edits: Mapping[str, Json] | None = None
+    thinking: Mapping[str, Json] | None = None
     betas: tuple[str, ...] = ()
     before: Conversation = field(repr=False)
 
@@ -204,6 +209,27 @@ class Compacted:
     def irreducible_tokens(self) -> int:
         """Size of the smallest request that compaction could reach."""
         return sum(part.tokens for part in self.irreducible)
+
+    def edits_for(self, conversation: Conversation) -> dict[str, Json] | None:
+        """
+        What to ask for when the conversation has grown, so that the same stays hidden (law L18); ``None`` without `edits`.
+
+        Args:
+            conversation: this one, with more messages at its end.
+
+        Raises:
+            PolicyError: *conversation* is none.
+        """
+        need_conversation(conversation)
+        return None if self.edits is None else hold(self.edits, self.conversation, conversation)
+
+    @property
+    def request(self) -> Conversation:
+        """The conversation as it is to be sent: with `edits` and `thinking` in its body, if it has one."""
+        made = self.conversation
+        if self.edits is not None:
+            made = asking(made, dict(self.edits), self.betas)
+        return made if self.thinking is None else with_thinking(made, dict(self.thinking))
 
     def undo(self) -> Conversation:
         """The conversation that was passed in, the same object (law L10)."""

@@ -22,10 +22,12 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from attrs import frozen
 
+from .deeds import Deed, deed
 from .markers import Issued
 from .model import Call, Json, Media, Message, Opaque, Result, Text
 from .recognition import is_bridge
@@ -48,7 +50,7 @@ class Answer:
 
     Attributes:
         position, place: the result's message, and its place among the blocks.
-        call_position: the call's message.
+        call_position, call_place: the same of the call.
         call: the call.
         result: the result.
     """
@@ -56,8 +58,14 @@ class Answer:
     position: int
     place: int
     call_position: int
+    call_place: int
     call: Call
     result: Result
+
+    @cached_property
+    def did(self) -> Deed:
+        """What the call did; read once, however many pieces the result has."""
+        return deed(self.call)
 
 
 def answered(messages: Sequence[Message]) -> Iterator[Answer]:
@@ -67,7 +75,7 @@ def answered(messages: Sequence[Message]) -> Iterator[Answer]:
     A result answers the nearest earlier message that has an unanswered call
     with its id, and in it the first such call.
     """
-    waiting: dict[str, list[tuple[int, deque[Call]]]] = {}
+    waiting: dict[str, list[tuple[int, deque[tuple[int, Call]]]]] = {}
     for position, message in enumerate(messages):
         content = message.content
         if isinstance(content, str):
@@ -78,10 +86,10 @@ def answered(messages: Sequence[Message]) -> Iterator[Answer]:
                     stack = waiting.setdefault(block.id, [])
                     if not stack or stack[-1][0] != position:
                         stack.append((position, deque()))
-                    stack[-1][1].append(block)
+                    stack[-1][1].append((place, block))
             elif isinstance(block, Result) and block.is_client and (stack := waiting.get(block.call_id, [])):
                 at, calls = stack[-1]
-                yield Answer(position, place, at, calls.popleft(), block)
+                yield Answer(position, place, at, *calls.popleft(), block)
                 if not calls:
                     stack.pop()
 

@@ -412,7 +412,7 @@ def _no_cut(division: Division, cuts: Cuts, policy: Policy) -> str:
         return "no second prompt to cut at, and the policy allows no cut between steps"
     if len(division.steps) < 2:
         return "fewer than two steps and no second prompt: there is nothing to cut off"
-    return "every place between steps is closed by a call, a citation, a loaded tool or a missing thinking block"
+    return "every place is closed by a call, a citation, a loaded tool, a missing thinking block or instructions in the middle"
 
 
 def _irreducible(

@@ -27,13 +27,13 @@ from collections.abc import Collection
 from attrs import evolve
 
 from .dialects import render_messages
-from .model import Block, Call, Conversation, Message, Reasoning, Text
+from .model import Block, Call, Conversation, Media, Message, Reasoning, Text
 from .outputs import json_of
 from .protocol.profiles import Profile
 from .turns import Division
 from .visible import thinking_turns
 
-__all__ = ["old_thoughts", "thought_of", "without_reasoning"]
+__all__ = ["is_thought", "old_thoughts", "thought_of", "without_reasoning"]
 
 
 def old_thoughts(
@@ -82,13 +82,18 @@ def _says_more(message: Message) -> bool:
 
 
 def _says(block: Block) -> bool:
-    return bool(block.text.strip()) if isinstance(block, Text) else not isinstance(block, Reasoning)
+    return bool(block.text.strip()) if isinstance(block, Text) else not is_thought(block)
+
+
+def is_thought(block: Block) -> bool:
+    """Whether a block is reasoning, or a picture that the model thought in (Gemini)."""
+    return isinstance(block, Reasoning) or (isinstance(block, Media) and block.wire.get("thought") is True)
 
 
 def without_reasoning(message: Message) -> Message:
     """What is left of a message; on the wire, too, where reasoning is a key of its own."""
     went = {block.wire.tag for block in message.blocks if isinstance(block, Reasoning)}
-    made = _with(message, [at for at, block in enumerate(message.blocks) if not isinstance(block, Reasoning)])
+    made = _with(message, [at for at, block in enumerate(message.blocks) if not is_thought(block)])
     if went.isdisjoint(made.wire.keys):
         return made
     return evolve(made, wire=evolve(made.wire, keys=tuple(key for key in made.wire.keys if key not in went)))
@@ -96,7 +101,7 @@ def without_reasoning(message: Message) -> Message:
 
 def thought_of(conversation: Conversation, message: Message) -> bytes:
     """The reasoning of a message as its dialect writes it: the message on the wire, with nothing else in it."""
-    only = _with(message, [at for at, block in enumerate(message.blocks) if isinstance(block, Reasoning)])
+    only = _with(message, [at for at, block in enumerate(message.blocks) if is_thought(block)])
     return json_of(render_messages(evolve(conversation, messages=(only,), fused=(0, 0), settled=0))[0])
 
 

@@ -134,6 +134,9 @@ class Division:
     last_person: int | None
 
 
+_PERSONS: Final = frozenset({Origin.HUMAN, Origin.UNKNOWN})
+"""Origins of which nobody can say that no person wrote it."""
+
 _BY_ORIGIN: Final = {
     Origin.HUMAN: Kind.PROMPT,
     Origin.MODEL: Kind.MODEL,
@@ -263,7 +266,7 @@ def _stated(message: Message) -> bool:
     origin = message.origin
     if origin is None:
         return False
-    return Origin.HUMAN not in (origin if isinstance(origin, tuple) else (origin,))
+    return _PERSONS.isdisjoint(origin if isinstance(origin, tuple) else (origin,))
 
 
 def _kind_of(origin: Origin | tuple[Origin, ...]) -> Kind:

@@ -11,8 +11,9 @@ Rules it obeys
 
 How it works
     A violation of the result is known if the same rule was broken in the same
-    message of the input.  Some rules name one fault by what stands around it:
-    a result that came late is a stray when its call went.  They count as one.
+    message of the input, and no less: a warning does not become an error.  Some
+    rules name one fault by what stands around it: a result that came late is a
+    stray when its call went.  They count as one.
 
 What is not here
     The rules (`protocol`).
@@ -48,8 +49,8 @@ def new_violations(before: Conversation, after: Conversation, plan: Plan) -> lis
     found = [violation for violation in check(after, mode=mode, profile=plan.profile) if violation.level != "info"]
     if not found:
         return []
-    known = Multiset(
-        (_fault(violation.rule), None if violation.rule in _LIMITS else violation.index)
+    known: Multiset[tuple[str, int | None, str]] = Multiset(
+        (_fault(violation.rule), None if violation.rule in _LIMITS else violation.index, violation.level)
         for violation in check(before, mode=mode, profile=plan.profile)
         if violation.level != "info"
     )
@@ -62,7 +63,8 @@ def new_violations(before: Conversation, after: Conversation, plan: Plan) -> lis
             last = after.position(violation.index + 1)
             sources = {came_from.get(id(message)) for message in after.messages[first:last]}
         rule = _fault(violation.rule)
-        match = next(((rule, source) for source in sources if known[rule, source] > 0), None)
+        levels = ("warning", "error") if violation.level == "warning" else ("error", "warning")[: 1 + (rule == "misplaced")]
+        match = next((key for source in sources for level in levels if known[key := (rule, source, level)] > 0), None)
         if match is None:
             wrong.append(f"{violation.rule} at message {violation.index}: {violation.message}")
         else:

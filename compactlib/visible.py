@@ -58,6 +58,7 @@ from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
 
+from .arguments import need
 from .model import Block, Call, Conversation, Message, Opaque, Reasoning, Result, need_conversation
 from .models import model_named
 from .protocol.context_edits import ClearThinking, ClearToolUses, Edit, read_edits
@@ -99,7 +100,7 @@ def effective(
         The same object if nothing is hidden.
 
     Raises:
-        PolicyError: *conversation* is none, or *counter* is none or misbehaves.
+        PolicyError: *conversation* is none, or *counter* is none or misbehaves, or *edits* are none.
 
     >>> from compactlib.dialects import parse, render
     >>> compacted = [{"type": "compaction", "content": "They fixed the build."}, {"type": "text", "text": "Done."}]
@@ -108,6 +109,10 @@ def effective(
     ['assistant']
     """
     need_conversation(conversation)
+    if edits is not None:
+        need("edits", edits, Sequence, "edits of the context")
+        for edit in edits:
+            need("edits", edit, Edit, "edits of the context")
     seen = shown(conversation, counter=checked(counter), edits=edits)
     messages = conversation.messages
     if len(seen) == len(messages) and all(new is old for new, old in zip(seen, messages, strict=True)):
@@ -336,19 +341,19 @@ def _gain(news: list[_News], at: int, place: int, old: Block, new: Block, counte
     return gain
 
 
-def uses_of(messages: Sequence[Message | None]) -> list[Use]:
-    """The uses of tools in the order of their calls; linear."""
+def uses_of(messages: Sequence[Message | None], *, hosted: bool = False) -> list[Use]:
+    """The uses of tools in the order of their calls, those of the provider's own tools too if *hosted*; linear."""
     uses: list[Use] = []
-    waiting: dict[str, list[int]] = {}  # the open calls by id, newest last
+    waiting: dict[tuple[bool, str], list[int]] = {}  # the open calls by who runs them and id, newest last
     for at, message in enumerate(messages):
         if message is None or isinstance(message.content, str):
             continue
         for place, block in enumerate(message.content):
-            if isinstance(block, Call) and block.is_client:
-                waiting.setdefault(block.id, []).append(len(uses))
+            if isinstance(block, Call) and (block.is_client or hosted):
+                waiting.setdefault((block.is_client, block.id), []).append(len(uses))
                 uses.append(Use(at, place, block))
-            elif isinstance(block, Result) and block.is_client and waiting.get(block.call_id):
-                number = waiting[block.call_id].pop()
+            elif isinstance(block, Result) and waiting.get((block.is_client, block.call_id)):
+                number = waiting[block.is_client, block.call_id].pop()
                 uses[number] = evolve(uses[number], answer=(at, place, block))
     return uses
 

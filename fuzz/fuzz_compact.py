@@ -2,7 +2,7 @@
 Whatever is compacted, by whatever summariser: every law holds, and no exception escapes.
 
 A polyglot.  Under pytest it is a property test.  Run by itself it is a fuzz
-target: with atheris installed, ``python -m fuzz.fuzz_compact`` explores by
+target: with atheris installed, ``python fuzz/fuzz_compact.py`` explores by
 coverage until it is stopped or finds a failure, which it prints.
 """
 

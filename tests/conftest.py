@@ -1,8 +1,11 @@
-"""Shared fixtures: the handed corpus, Hypothesis profiles, and the order of the tests."""
+"""Shared fixtures: the handed corpus, the command, Hypothesis profiles, and the order of the tests."""
 
 from __future__ import annotations
 
+import io
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,3 +28,17 @@ def shared() -> Path:
     if not place:
         pytest.skip("COMPACTLIB_SHARED is not set: real transcripts and recorded requests are not here")
     return Path(place)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command line and gives back status, output and errors."""
+    from compactlib.cli import main  # here, because few tests need it
+
+    def run_command(*arguments: str | Path, given: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), "utf-8"))
+        status = main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run_command

@@ -37,13 +37,17 @@ STORE: Final = cl.MemoryStore()
 REF: Final = STORE.put(b"one\ntwo\nthree\n")
 OUTPUT: Final = cl.Message("tool", (Result("c1", "line of a log\n" * 9_999, wire("tool")),), wire("tool"))
 
+ASKED: Final = cl.compact(CONVERSATION, attrs.evolve(POLICY, clearing=cl.Clearing(form="edit")), when="now", rungs=("clear",))
+
 PROPER: Final[dict[str, dict[str, Any]]] = {
     "Admission.limit_of": {"self": cl.Admission(), "tool": "read"},
     "Anchor": {"reported_tokens": 1, "position": 0},
     "Anchor.size": {"self": cl.Anchor(1, 0), "messages": CONVERSATION.messages, "memo": tokens.Memo()},
+    "Compacted.edits_for": {"self": ASKED, "conversation": CONVERSATION},
     "Conversation": {"dialect": "anthropic", "messages": ()},
     "Conversation.position": {"self": CONVERSATION, "index": 1},
     "Conversation.setting": {"self": CONVERSATION, "name": "model"},
+    "Conversation.with_setting": {"self": CONVERSATION, "name": "model", "value": "m"},
     "Conversation.wire_index": {"self": CONVERSATION, "position": 1},
     "DirectoryStore": {"root": "proper"},
     "DirectoryStore.alias": {"reference": REF, "name": "log"},
@@ -76,6 +80,7 @@ PROPER: Final[dict[str, dict[str, Any]]] = {
     "effective": {"conversation": CONVERSATION},
     "estimate": {"text": "words"},
     "fetch": {"store": STORE, "reference": REF},
+    "known_secrets": {"text": "password=hunter2"},
     "legal_cuts": {"conversation": CONVERSATION},
     "load": {"source": b'[{"role": "user", "content": "hi"}]'},
     "parse": {"body": [{"role": "user", "content": "hi"}], "dialect": "anthropic"},
@@ -83,6 +88,8 @@ PROPER: Final[dict[str, dict[str, Any]]] = {
     "propose_pins": {"conversation": CONVERSATION},
     "read_usage": {"dialect": "anthropic", "report": {"input_tokens": 1}},
     "recall": {"ref": REF, "store": STORE, "issued": {REF: (14, 3)}},
+    "redact": {"conversation": CONVERSATION},
+    "redact_message": {"message": OUTPUT},
     "reference": {"source": {"a": [1]}, "store": STORE},
     "reminder": {"name": "todos", "items": ["fix it"]},
     "render": {"conversation": CONVERSATION},

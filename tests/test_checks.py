@@ -68,6 +68,8 @@ class TestIndependence:
             "compaction",
             "cuts",
             "driving",
+            "editing",
+            "holding",
             "outcomes",
             "planning",
             "recognition",
@@ -75,11 +77,12 @@ class TestIndependence:
             "text",
             "truncation",
             "turns",
+            "visible",
         }
     )
     JUDGES = (
         "findings", "record", "units", "dividing", "evidence", "heads", "checks", "protocol_checks", "loss_checks",
-        "size_checks", "stability_checks", "honesty_checks", "fact_checks", "recovery_checks", "asking_checks",
+        "size_checks", "stability_checks", "honesty_checks", "fact_checks", "recovery_checks", "asking_checks", "hiding",
     )  # fmt: skip
 
     @pytest.mark.parametrize("name", JUDGES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -15,7 +14,6 @@ from typing import Any, Final
 import pytest
 
 import compactlib as cl
-from compactlib.cli import main
 from compactlib.cli.findings import answer_of
 from compactlib.cli.options import size
 from compactlib.protocol.profiles import PROFILES
@@ -30,19 +28,6 @@ CONTROLS: Final = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x20
 ACTING: Final = frozenset(map(chr, CONTROLS)) - {"\n", "\t"}
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command line and gives back status, output and errors."""
-
-    def run_command(*arguments: str | Path, given: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), "utf-8"))
-        status = main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run_command
 
 
 def call(identity: str, command: str = "pytest -q") -> dict[str, Any]:
@@ -111,7 +96,10 @@ def test_compact_json_is_the_contract(body: Path, run: Run) -> None:
     said = json.loads(out)
 
     assert status == 0
-    assert set(said) == {"summariser", "outcome", "reason", "before_tokens", "after_tokens", "cut", "messages", "report"}
+    assert set(said) == {
+        "summariser", "outcome", "reason", "before_tokens", "after_tokens", "cut", "digests", "ask_for", "betas",
+        "messages", "report",
+    }  # fmt: skip
     assert (said["outcome"], said["reason"]) == ("compacted", "target-met")
     assert said["after_tokens"] < said["before_tokens"]
     assert said["messages"][1:] == conversation()[said["cut"] + 1 :]

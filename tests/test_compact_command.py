@@ -390,3 +390,71 @@ def test_nothing_in_a_conversation_reaches_the_command_line_of_a_program(
     assert status in (0, 1)
     assert (tmp_path / "seen").read_text("utf-8") == "[]"
     assert not owned.exists()
+
+
+# --- Digests ---------------------------------------------------------------------------------------------------------
+
+
+def test_ladder_collapses_old_turns_to_digests(run: Run) -> None:
+    """Made once, by whoever summarises; what was paid for and not used is named, as text and as JSON (law L24)."""
+    status, out, _ = run("--policy", "ladder", window="48k")
+    digests = json.loads(run("--policy", "ladder", "--format", "json", window="48k")[1])["digests"]
+
+    assert status == 0
+    assert digests == {"made": [0, 18, 43, 65, 74, 80, 99, 109], "unused": [109], "failed": {}, "requests": 8}
+    assert "8 digests made in 8 requests, 7 used" in out
+    assert "paid for and not used: of the turns that begin with message 109" in out
+    assert "99,094 tokens read in 8 requests" in out  # nobody was asked for a summary besides
+
+
+def test_ladder_clears_first_and_then_collapses(run: Run, tmp_path: Path) -> None:
+    """With a store; the summary is not needed."""
+    status, out, _ = run("--policy", "ladder", "--store", tmp_path / "store", "--format", "json", window="48k")
+    said = json.loads(out)
+
+    assert status == 0
+    assert {part["rung"] for part in said["report"]["dropped"]} == {"clear", "collapse"}
+    assert (said["report"]["asked"], said["digests"]["unused"]) == ([], [109])
+
+
+def test_digests_that_could_not_be_made_are_told(run: Run, program: Callable[[str], str]) -> None:
+    """And their turns are summarised instead, or the conversation stays as it was (law L6)."""
+    failing = program("import sys\nsys.exit('no more today')")
+    status, out, _ = run("--policy", "ladder", "--summariser", f"command:{failing}", "--format", "json")
+    digests = json.loads(out)["digests"]
+
+    assert status == 1
+    assert (digests["made"], digests["unused"], list(digests["failed"])) == (
+        [],
+        [],
+        ["0", "18", "43", "65", "74", "80", "99", "109"],
+    )
+    out = run("--policy", "ladder", "--summariser", f"command:{failing}")[1]
+    assert "none of the turn that begins with message 18: " in out
+
+
+@pytest.mark.parametrize(("options", "window"), [("--store {}", "200k"), ("", "1500")])
+def test_no_digest_is_paid_for_that_could_not_be_used(options: str, window: str, run: Run, tmp_path: Path) -> None:
+    """Where clearing is enough, and where nothing can be done, nobody is asked."""
+    arguments = ("--policy", "ladder", *options.format(tmp_path / "store").split())
+    status, out, _ = run(*arguments, "--format", "json", window=window)
+
+    assert json.loads(out)["digests"] == {"made": [], "unused": [], "failed": {}, "requests": 0}
+    assert ("none made: clearing is enough" in run(*arguments, window=window)[1]) == (status == 0)
+
+
+def test_other_policies_ask_for_no_digest(run: Run) -> None:
+    """They cost."""
+    assert json.loads(run("--format", "json")[1])["digests"] is None
+    assert "digest" not in run()[1].partition("## Goal")[0]
+
+
+def test_explain_shows_what_digests_were_made_of(capsys: pytest.CaptureFixture[str]) -> None:
+    """The account is the one of ``compact``, and what was shown for them can be read."""
+    assert main(["explain", FILE, "--window", "48k", "--policy", "ladder", "--shown"]) == 0
+    said = capsys.readouterr().out
+
+    assert "which old turns have digests  [L6, L24]\n   8 digests made in 8 requests, 7 used\n" in said
+    assert said.count("\n--- shown for a digest, part ") == 8
+    assert "\n--- shown, part " not in said
+    assert "what stands for what went" in said

@@ -424,12 +424,27 @@ def test_a_wish_lengthens_the_tail_as_far_as_there_is_room_and_never_shortens_it
 
 
 def test_system_message_that_may_not_stand_first_is_not_moved() -> None:
-    """Anthropic takes one among the others alone: law L26 has no place for it, so nothing is changed."""
+    """Anthropic takes one among the others alone: law L26 has no place for it, so no cut falls behind it."""
     added = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "read"}}
     first, *others = cl.render(long_conversation())
     conversation = cl.parse([first, {"role": "system", "content": [added]}, *others], dialect="anthropic")
     outcome = cl.compact(conversation, POLICY, when="now", summarise=answer)
 
     assert isinstance(outcome, Refused)
-    assert outcome.reason == "internal-invalid"
+    assert outcome.reason == "no-legal-cut"
     assert outcome.conversation is conversation
+
+
+def test_instructions_in_the_middle_stay_in_the_middle() -> None:
+    """Where they are plain words, which newer models take there: what stands before them is compacted, they are not moved."""
+    messages = cl.render(long_conversation())
+    at = cl.legal_cuts(long_conversation()).turn[2]
+    told = {"role": "system", "content": "The build was fixed meanwhile."}
+    conversation = cl.parse([*messages[:at], told, *messages[at:]], dialect="anthropic")
+    outcome = cl.compact(conversation, POLICY, when="now", summarise=answer)
+
+    assert isinstance(outcome, Compacted)
+    assert max(*cl.legal_cuts(conversation).turn, *cl.legal_cuts(conversation).step) < at
+    assert {(one.rule, one.level) for one in cl.check(outcome.conversation, mode="history")} == {
+        ("A-ROLE-02", "warning"), ("A-ALT-01", "info")
+    }  # fmt: skip

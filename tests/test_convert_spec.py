@@ -18,6 +18,7 @@ from compactlib.converting.media import fit
 from compactlib.converting.slots import ANSWER, FAILED
 from compactlib.dialects import DIALECTS
 from compactlib.model import Media, Result, wire
+from compactlib.protocol.profiles import PROFILES
 
 from .tongues import Asked, Step, Story, Turn, tell
 
@@ -62,7 +63,7 @@ def media_table() -> str:
     """What a user message, and a result, may hold."""
     rows = ["| dialect | in a user message | in a result |", "| --- | --- | --- |"]
     for dialect in DIALECTS:
-        may = carries(dialect)
+        may = carries(PROFILES[dialect])
         held, carried = [], []
         for kind, mime in _DATA.items():
             data = Media(kind, mime, "AAAA", None, None, wire("media"))

@@ -114,6 +114,27 @@ def test_collapse_asks_nobody_and_keeps_every_prompt() -> None:
     assert cl.check(outcome.conversation) == ()
 
 
+def test_what_was_cleared_of_a_turn_makes_its_digest_no_less_true() -> None:
+    """The rungs run in one go: clearing alters what a turn says, and its digest is found all the same."""
+    policy = evolve(POLICY, trigger_tokens=4_000, target_tokens=2_500, tail_tokens=600)
+    outcome = collapsed(long(), policy, summarise=nobody, store=cl.MemoryStore(), when="now")
+
+    assert {part.rung for part in outcome.dropped} == {"clear", "collapse"}
+    assert entries(outcome.conversation)[:2] == entries(collapsed(long(), policy, summarise=nobody).conversation)[:2]
+
+
+def test_a_prompt_that_is_kept_is_not_dropped() -> None:
+    """A summary behind a collapse: the prompt of the turn that is cut stands in one message with the head."""
+    policy = evolve(POLICY, trigger_tokens=4_000, target_tokens=2_500, tail_tokens=600)
+    steps = [(model(call(f"last{n}")), user(result(f"last{n}", "row\n" * 900))) for n in range(6)]
+    conversation = cl.parse([*cl.render(long()), *(message for step in steps for message in step)], dialect="anthropic")
+    outcome = collapsed(conversation, policy, when="now")
+
+    assert [part.rung for part in outcome.dropped] == ["collapse", "summarise"]
+    assert outcome.kept_prompt == 160
+    assert [part for part in outcome.dropped if part.start <= 160 < part.stop] == []
+
+
 def test_no_more_turns_collapse_than_have_to() -> None:
     """Oldest first, until the target is reached."""
     small = collapsed(long(8), evolve(POLICY, target_tokens=8_000, trigger_tokens=9_000), summarise=nobody)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 import compactlib as cl
 from compactlib.errors import PolicyError, StoreError
 from compactlib.model import Reasoning
 from compactlib.options import Clearing
 from compactlib.outcomes import Compacted, Unchanged
-from compactlib.protocol.context_edits import with_edits
 from compactlib.store import MemoryStore, fetch
 from compactlib.summaries.extractive import Extractive
 from compactlib.summaries.rendering import SummaryRequest
@@ -59,7 +59,7 @@ def edits(outcome: Compacted) -> list[Any]:
 
 def seen(outcome: Compacted) -> cl.Conversation:
     assert outcome.edits is not None
-    return effective(with_edits(outcome.conversation, dict(outcome.edits)))
+    return effective(outcome.request)
 
 
 def hidden(conversation: cl.Conversation) -> list[int]:
@@ -77,7 +77,7 @@ def test_no_message_changes_and_the_size_is_that_of_what_the_model_sees() -> Non
     assert (outcome.first_changed, outcome.cut, outcome.reason) == (None, 0, "target-met")
     assert outcome.after_tokens == Memo().request(seen(outcome)) < outcome.before_tokens == Memo().request(conversation)
     assert outcome.betas == ("context-management-2025-06-27",)
-    assert cl.check(with_edits(outcome.conversation, dict(outcome.edits or {})), mode="history") == ()
+    assert cl.check(outcome.request, mode="history") == ()
     assert outcome.undo() is conversation
 
 
@@ -95,7 +95,8 @@ def test_the_oldest_are_hidden_and_no_more_than_the_target_needs() -> None:
     }
     assert hidden(seen(outcome)) == list(range(24 - keep))
     target = outcome.report["sizes"]["target"]
-    assert outcome.after_tokens <= target < Memo().request(effective(with_edits(outcome.conversation, less)))
+    asked = outcome.conversation.with_setting("context_management", less)
+    assert outcome.after_tokens <= target < Memo().request(effective(asked))
 
 
 def test_again_is_nothing_new() -> None:
@@ -110,7 +111,7 @@ def test_again_is_nothing_new() -> None:
 def test_a_request_that_asks_for_it_already_is_not_compacted_again() -> None:
     """What is hidden is not counted: with the edits in its body the next request rests below the trigger."""
     outcome = compacted(subject())
-    asked = cl.parse(cl.render(with_edits(outcome.conversation, dict(outcome.edits or {}))), dialect="anthropic")
+    asked = cl.parse(cl.render(outcome.request), dialect="anthropic")
     then = cl.compact(asked, POLICY, summarise=nobody)
 
     assert isinstance(then, Unchanged)
@@ -283,3 +284,169 @@ def test_a_summary_that_fails_leaves_what_was_asked_for() -> None:
     assert isinstance(outcome, Compacted)
     assert edits(outcome)
     assert outcome.report["then"] == {"outcome": "refused", "reason": "summary-failed:empty"}
+
+
+SMALL = cl.Policy(window_tokens=16_000, reserve_tokens=4_000, tail_tokens=10, target_tokens=200, clearing=Clearing(form="edit"))
+"""With hardly a tail, and a target that is never reached: what stays is what has to."""
+
+
+def with_calls(steps: int, calls: list[str], answered: list[str]) -> cl.Conversation:
+    """At the end a batch of calls, some of them answered."""
+    wire = body(steps)
+    batch = [{"type": "tool_use", "id": one, "name": "read", "input": {"path": one}} for one in calls]
+    given = [{"type": "tool_result", "tool_use_id": one, "content": f"{one} {LOG}"} for one in answered]
+    wire["messages"][-1:] = [{"role": "assistant", "content": batch}, *([{"role": "user", "content": given}] if given else [])]
+    return cl.parse(wire, dialect="anthropic")
+
+
+def test_calls_that_wait_are_none_of_the_newest_results() -> None:
+    """Three results stay, as they would if stubs were written; a use without a result is no result."""
+    conversation = with_calls(24, ["p", "q", "r", "s"], [])
+    outcome = compacted(conversation, SMALL, when="now", rungs=("clear",))
+    stubs = compacted(
+        conversation, evolve(SMALL, clearing=Clearing()), when="now", rungs=("clear",), store=MemoryStore()
+    ).conversation
+
+    assert hidden(seen(outcome)) == list(range(21))
+    assert [text.startswith("[cleared") for message in stubs.messages for text in [r.text for r in message.results]] == (
+        [True] * 21 + [False] * 3
+    )
+
+
+def test_the_newest_results_are_the_last_ones_given() -> None:
+    """A batch may be answered in any order, and the provider counts calls."""
+    wire = cl.render(with_calls(24, ["p", "q", "r"], ["r", "q", "p"]))
+    wire = {"messages": [*wire["messages"], {"role": "assistant", "content": "done"}], "max_tokens": 1}
+    policy = evolve(SMALL, clearing=Clearing(form="edit", keep=1))
+    outcome = compacted(cl.parse(wire, dialect="anthropic"), policy, when="now", rungs=("clear",))
+
+    assert hidden(seen(outcome)) == list(range(24))  # p was called first and answered last: all three stay
+
+
+def test_all_may_be_hidden_where_nothing_has_to_stay() -> None:
+    """A trigger of no uses might be refused, so it is one of tokens, which every request exceeds."""
+    wire = body(6)
+    wire["messages"] += [{"role": "user", "content": "and?"}, {"role": "assistant", "content": "fine"}]
+    policy = evolve(SMALL, clearing=Clearing(form="edit", keep=0))
+    outcome = compacted(cl.parse(wire, dialect="anthropic"), policy, when="now", rungs=("clear",))
+
+    assert edits(outcome)[0]["trigger"] == {"type": "input_tokens", "value": 1}
+    assert hidden(seen(outcome)) == list(range(6))
+
+
+def test_no_thinking_comes_back_that_the_provider_dropped_unasked() -> None:
+    """A model that keeps one turn by itself is not told to keep three."""
+    policy = evolve(POLICY, clearing=Clearing(form="edit", thinking_keep_turns=3))
+    thinking = {"type": "enabled", "budget_tokens": 1_024}
+    conversation = subject(30, per_turn=5, thinking=thinking, model="claude-sonnet-4-5")
+    outcome = compacted(conversation, policy, rungs=("clear",))
+
+    assert [edit["type"] for edit in edits(outcome)] == [TOOLS]
+    own = {"edits": [{"type": THINKING, "keep": {"type": "thinking_turns", "value": 1}}]}
+    conversation = subject(30, per_turn=5, thinking=thinking, model="claude-opus-4-6", context_management=own)
+    assert edits(compacted(conversation, policy, rungs=("clear",)))[:-1] == own["edits"]
+
+
+def test_no_more_thinking_is_hidden_than_the_target_needs() -> None:
+    """As when stubs are written: the fewest oldest turns that reach it."""
+    policy = evolve(POLICY, clearing=Clearing(form="edit", thinking_keep_turns=1))
+    conversation = subject(30, per_turn=3, text="short", thinking={"type": "adaptive"}, model="claude-opus-4-6")
+    before = Memo().request(conversation)
+    outcome = compacted(conversation, evolve(policy, target_tokens=before - 900), when="now", rungs=("clear",))
+    (edit,) = edits(outcome)
+    keep = edit["keep"]["value"]
+    less = {"edits": [{**edit, "keep": {"type": "thinking_turns", "value": keep + 1}}]}
+    asked = outcome.conversation.with_setting("context_management", less)
+
+    assert 1 < keep < 9
+    assert outcome.after_tokens <= before - 900 < Memo().request(effective(asked))
+
+
+def test_only_what_is_hidden_now_is_told_and_stored() -> None:
+    """What the request hid already is neither news nor saved."""
+    own = {"edits": [{"type": TOOLS, "trigger": {"type": "tool_uses", "value": 1}, "keep": {"type": "tool_uses", "value": 20}}]}
+    outcome = compacted(subject(40, context_management=own), when="now", rungs=("clear",), store=MemoryStore())
+    told = outcome.report["edits"]["hidden"]
+
+    assert [unit["position"] for unit in told] == list(range(42, 72, 2))
+    assert sum(unit["saved_tokens"] for unit in told) == outcome.before_tokens - outcome.after_tokens
+    assert len(outcome.issued) == len(told)
+
+
+def test_tools_that_the_request_spares_are_spared() -> None:
+    """Its own list is kept: somebody wanted them to stay."""
+    wire = body(24)
+    for at in (1, 3, 5):
+        wire["messages"][at]["content"][0]["name"] = "memory"
+    own = {"edits": [{"type": TOOLS, "trigger": {"type": "tool_uses", "value": 90}, "exclude_tools": ["memory"]}]}
+    outcome = compacted(cl.parse({**wire, "context_management": own}, dialect="anthropic"))
+
+    assert edits(outcome)[0]["exclude_tools"] == ["memory"]
+    assert hidden(seen(outcome))[0] == 3
+
+
+def test_what_loads_a_tool_is_not_hidden() -> None:
+    """A later call needs what it brought."""
+    wire = body(24)
+    wire["messages"][1]["content"][0]["name"] = "find_tools"
+    wire["messages"][2]["content"][0]["content"] = [{"type": "tool_reference", "tool_name": "read"}]
+    outcome = compacted(cl.parse(wire, dialect="anthropic"))
+
+    assert edits(outcome)[0]["exclude_tools"] == ["find_tools"]
+
+
+def test_enough_stays_whether_the_provider_counts_its_own_tools_or_not() -> None:
+    """That is not documented, so both readings have to spare what must stay."""
+    wire = body(12)
+    searches: list[dict[str, Any]] = []
+    for name in ("s1", "s2", "s3", "s4"):
+        searches.append({"type": "server_tool_use", "id": name, "name": "web_search", "input": {"query": name}})
+        searches.append({"type": "web_search_tool_result", "tool_use_id": name, "content": []})
+    wire["messages"].insert(-3, {"role": "assistant", "content": [*searches, {"type": "text", "text": "found"}]})
+    wire["messages"].insert(-3, {"role": "user", "content": "good"})
+    outcome = compacted(cl.parse(wire, dialect="anthropic"), SMALL, when="now", rungs=("clear",))
+    keep = edits(outcome)[0]["keep"]["value"]
+
+    assert keep == 3 + 4
+    assert hidden(seen(outcome)) == list(range(12 - keep))
+
+
+def test_an_edit_of_results_stands_before_the_summary_of_the_provider() -> None:
+    """What is hidden need not be summarised."""
+    compact = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 60_000}}
+    outcome = compacted(subject(model="claude-opus-4-6", context_management={"edits": [compact]}))
+
+    assert [edit["type"] for edit in edits(outcome)] == [TOOLS, "compact_20260112"]
+
+
+def test_where_the_request_names_no_model_the_policy_does() -> None:
+    """Whether it can be asked, and whether it thinks, depends on it."""
+    policy = evolve(POLICY, clearing=Clearing(form="edit", thinking_keep_turns=1))
+    outcome = cl.compact(subject(), evolve(policy, model="claude-3-7-sonnet"), store=MemoryStore(), rungs=("clear",))
+
+    assert isinstance(outcome, Compacted)
+    assert outcome.report["edits"]["why"] == "'claude-3-7-sonnet' is not known to support clear_tool_uses_20250919"
+    asked = compacted(subject(30, per_turn=5), evolve(policy, model="claude-opus-5"), rungs=("clear",))
+    assert [edit["type"] for edit in edits(asked)] == [THINKING, TOOLS]
+
+
+def test_what_is_hardly_saved_is_no_condition_for_the_provider() -> None:
+    """By its own count it may be less, and then it would hide nothing at all."""
+    policy = evolve(POLICY, clearing=Clearing(form="edit", clear_at_least_tokens=8_000))
+    outcome = compacted(subject(), policy)
+
+    assert 8_000 < outcome.before_tokens - outcome.after_tokens < 16_000
+    assert "clear_at_least" not in edits(outcome)[0]
+
+
+def test_what_the_request_hides_already_is_not_given_up() -> None:
+    """Its own edit of results keeps fewer than the policy would: it stays, and old thinking goes besides."""
+    own = {"type": TOOLS, "trigger": {"type": "tool_uses", "value": 1}, "keep": {"type": "tool_uses", "value": 1}}
+    policy = evolve(SMALL, clearing=Clearing(form="edit", thinking_keep_turns=1))
+    conversation = subject(
+        30, per_turn=5, thinking={"type": "adaptive"}, model="claude-opus-4-6", context_management={"edits": [own]}
+    )
+    outcome = compacted(conversation, policy, when="now", rungs=("clear",))
+
+    assert edits(outcome) == [{"type": THINKING, "keep": {"type": "thinking_turns", "value": 1}}, own]
+    assert outcome.after_tokens < outcome.before_tokens

@@ -9,7 +9,8 @@ import pytest
 from compactlib.model import Message, Origin, Text, wire
 from compactlib.summaries.acceptance import Accepted, judge
 from compactlib.summaries.extractive import Extractive, extractive
-from compactlib.summaries.schema import SCHEMAS, Sections, parse_sections
+from compactlib.summaries.rendering import render_request
+from compactlib.summaries.schema import DIGEST, SCHEMAS, Sections, parse_sections
 from compactlib.tokens import estimate
 from tests.summary_parts import FULL, ask, call, human, model, result
 
@@ -231,6 +232,14 @@ def test_every_schema_is_served(schema: str) -> None:
     assert "DEPLOY MARKER 7731" in text
     assert "db/schema.sql" in text
     assert "no answer yet from: Bash (pytest -q tests/test_ids.py)" in text
+
+
+def test_a_digest_of_a_turn_that_is_shown_in_parts_is_served() -> None:
+    """A call that is pending where its part ends belongs to a section that a digest lacks, as does what was to be done next."""
+    asked = render_request(TALK, schema=DIGEST, max_tokens=600, budget_tokens=50_000, counter=estimate)
+    found = parse_sections(extractive(asked[0]), DIGEST)
+
+    assert "no answer yet from: Bash (pytest -q tests/test_ids.py)" in found.body("critical")
 
 
 def test_another_counter_is_obeyed() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlib.cli import main
 from compactlib.cli.findings import Finding
 from compactlib.cli.formats import github, junit, sarif
 from compactlib.cli.reading import UnreadError
@@ -26,19 +23,6 @@ from compactlib.protocol.violation import Violation
 Run = Callable[..., tuple[int, str, str]]
 
 ERRORS: Final[frozenset[Level]] = frozenset({"error"})
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command line and gives back status, output and errors."""
-
-    def run_command(*arguments: str | Path, given: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), "utf-8"))
-        status = main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run_command
 
 
 CALL: Final = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]}
@@ -161,6 +145,28 @@ def test_junit_is_xml_whatever_stands_in_it(found: list[Finding]) -> None:
     for suite in root:
         assert int(suite.get("tests", "")) == len(suite.findall("testcase"))
         assert int(suite.get("failures", "")) == len(suite.findall(".//failure"))
+
+
+JUNIT: Final = {
+    "testsuites": {"name", "tests", "failures", "errors"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped"},
+    "testcase": {"name", "classname"},
+    "failure": {"message", "type"},
+    "error": {"message", "type"},
+    "system-out": set(),
+}
+"""The attributes that we write; the schemas published by Jenkins (junit-4, junit-10) have all of them and demand no other."""
+
+
+@given(findings, st.sampled_from([(), UNREAD[:1], UNREAD]))
+def test_junit_has_the_attributes_of_its_schemas(found: list[Finding], unread: tuple[UnreadError, ...]) -> None:
+    """Those and no others; cases of one file are told apart by where the rule is broken."""
+    files = list(dict.fromkeys(one.file for one in found))
+    root = ElementTree.fromstring(junit(found, files, unread, failing=ERRORS).encode())  # noqa: S314  # it is our own
+
+    assert all(set(element.attrib) == JUNIT[element.tag] for element in root.iter())
+    names = {(case.get("classname"), case.get("name")) for case in root.iter("testcase")}
+    assert len(names) >= len({(one.file, one.violation.rule, one.violation.pointer) for one in found})
 
 
 @given(findings)

@@ -15,6 +15,7 @@ anyway.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +35,7 @@ from compactlib.stubs import read_stub
 from compactlib.summaries.acceptance import Summary
 from compactlib.summaries.rendering import SummaryRequest, render_request
 from compactlib.summaries.schema import SCHEMAS, parse_sections
+from compactlib.transcripts.lines import read_content
 
 LAYERS: Final = ("cut", "clear", "summarise", "truncate", "store")
 ELSEWHERE: Final = {
@@ -46,18 +48,10 @@ ELSEWHERE: Final = {
 }
 LATER: Final = {
     115: "scales estimates of single messages by a measured total; sizes here are what the counter says",
-    174: "reasoning of closed turns is cleared by the provider's own edit (`clear_thinking_20251015`) and not yet by a rung",
-    164: "drops one result and keeps its call, which no rung does (law L2)",
-    179: "a session's log: it belongs to the live loop",
-    187: "a session's log",
-    189: "a session's log",
-    190: "a session's log",
-    191: "a session's log",
-    193: "a session's log",
-    195: "a session's log",
-    235: "redaction at the entrance",
-    257: "parts of a framework's own messages, which no dialect here has",
-    263: "a session's log",
+    179: "what a compaction appends to a session's log: the writer of it is the live loop's",
+    189: "what the next append does to a log that was cut off: likewise; that reading such a log raises nothing is `test_straightening.py`",
+    190: "what the next append does to a log without a last newline: likewise",
+    193: "two writers of one log: likewise",
 }
 """Reports that cannot be run, and why."""
 
@@ -325,6 +319,30 @@ def failures_are_paid_for(given: Any, expected: Any) -> None:
     assert [one["usage"] for one in outcome.report["asked"]] == [expected["reported_usage"]]
 
 
+def keys_are_redacted_at_the_entrance(given: Any, expected: Any) -> None:
+    """235: what the caller's redactor finds in an output is neither shown to the summariser nor in what it wrote."""
+    call = {"type": "tool_use", "id": "t1", "name": "env", "input": {}}
+    asked, answer = given["messages"]
+    messages = [asked, {"role": "assistant", "content": [call]}, answer, *_spoken("go on", "word " * 4_000, "and", "ok")[1:]]
+    redactor = re.compile(given["redactor"])
+    subject = cl.parse([*messages, {"role": "user", "content": "go on"}], dialect="anthropic")
+    made = cl.redact(subject, redactor=lambda text: [(*found.span(), "key") for found in redactor.finditer(text)])
+    shown: list[str] = []
+
+    def summarise(request: SummaryRequest) -> str:
+        shown.append(f"{request.instructions}{request.text}{request.previous}")
+        (line,) = [line for line in request.text.splitlines() if "API_KEY" in line]
+        return GOOD.format(line.strip("> |"))
+
+    store = MemoryStore()
+    outcome = _compacted(cl.compact(made.conversation, POLICY, when="now", summarise=summarise, store=store))
+
+    assert [one.index for one in made.found] == [2]
+    assert "[redacted v1: key, " in outcome.summary
+    assert not [words for words in expected["summariser_input_not_contains"] if words in "".join(shown)]
+    assert not [words for words in expected["summary_not_contains"] if words in outcome.summary]
+
+
 def reports_of_agents_share_a_limit(given: Any, expected: Any) -> None:
     """239: seven long reports in one batch are all there, and together within the limit of the batch."""
     results = tuple(Result(f"c{at}", "x" * size, wire("tool_result")) for at, size in enumerate(given["results"]))
@@ -337,16 +355,98 @@ def reports_of_agents_share_a_limit(given: Any, expected: Any) -> None:
     assert len(made.message.results) == len(results)
 
 
+def newest_result_stays(given: Any, expected: Any) -> None:
+    """164: asked to clear every result, it clears none that the model has not seen, and no call is left alone."""
+    subject = cl.parse(long(given["messages"]), dialect="anthropic")
+    policy = cl.Policy(window_tokens=4_000, target_tokens=2, tail_tokens=1, clearing=Clearing(keep=0))
+    outcome = _compacted(cl.compact(subject, policy, when="now", store=MemoryStore(), rungs=["clear"]))
+    made = outcome.conversation
+
+    assert cleared_ids(made, outcome.issued) == ["t1"]
+    assert not [one for one in cl.check(made) if one.level == "error"] is expected["valid_after"]
+    assert made.messages[-1].role == expected["last_role"]
+    assert [one.call_id for one in made.messages[-1].results] == given["policy"]["drop_results"]
+
+
+def reasoning_goes_with_its_turn(given: Any, expected: Any) -> None:
+    """174: of Responses no reasoning goes by itself; with its turn it does, and that of the turn under way stays."""
+    messages = [{**item, "summary": []} if item["type"] == "reasoning" else item for item in given["input"]]
+    subject = cl.parse(messages, dialect="openai-responses")
+    large = {
+        block.text for message in subject.messages for block in (*message.blocks, *message.results) if hasattr(block, "text")
+    }
+    policy = evolve(POLICY, tail_tokens=2_600, counter=lambda text: 1_200 if text in large else (len(text) + 3) // 4)
+    outcome = _compacted(cl.compact(subject, policy, when="now", summarise=_saying(0)))
+    body = cl.render(outcome.conversation)
+
+    assert [item["id"] for item in body if item.get("type") == "reasoning"] == expected["reasoning_ids_left"]
+    assert not [one for one in cl.check(outcome.conversation, mode="history") if one.level == "error"] is expected["pairs_intact"]
+
+
+def every_kind_of_reasoning_goes(given: Any, expected: Any) -> None:
+    """257: where a model thinks in pictures, too, they go with its other thoughts, and no picture that it gave does."""
+    picture = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo=" * 300}}
+    kinds = {
+        "reasoning": {"text": "hm " * 2_000, "thought": True},
+        "reasoning-file": {**picture, "thought": True},
+        "text": {"text": "said"},
+        "file": picture,
+    }
+    turn = [
+        {"role": "user", "parts": [{"text": "go on"}]},
+        {"role": "model", "parts": [kinds[one["type"]] for one in given["parts"]]},
+    ]
+    subject = cl.parse([*turn, *turn, turn[0]], dialect="gemini")
+    policy = cl.Policy(window_tokens=4_000, target_tokens=2, tail_tokens=1, clearing=Clearing(keep=0, thinking_keep_turns=1))
+    record, outcome = observe(cl.compact, subject, policy, when="now", store=MemoryStore(), rungs=["clear"], repeat=False)
+    parts = cl.render(outcome.conversation)[1]["parts"]
+
+    assert [str(one) for one in judge(record) if one.verdict == "broken"] == []
+    assert [name for one in parts for name, part in kinds.items() if part == one] == expected["parts_left_types"]
+
+
+def view_and_log_are_apart(given: Any, expected: Any) -> None:
+    """263: what the model is to see is another value than what was said; the one never takes the place of the other."""
+    subject = cl.parse(_spoken("m1 " * 3_000, "m2 " * 3_000, "m3"), dialect="anthropic")
+    said = [message.text.split()[0] for message in subject.messages]
+    outcome = _compacted(cl.compact(subject, POLICY, when="now", summarise=_saying(0)))
+
+    assert said == given["log_before"]
+    assert [message.text[:2] for message in outcome.conversation.messages if message.origin is None] == given["view"][1:]
+    assert [message.text.split()[0] for message in subject.messages] == expected["log_after"]
+    assert outcome.undo() is subject
+
+
+def damaged_log_is_read_on(given: Any, expected: Any) -> None:
+    """187, 191, 195: a line that cannot be read is named, and the records after it are."""
+    made = read_content(given["file_text"].encode("utf-8"))
+    ids = [line.value["id"] for line in made.lines]
+
+    assert ids == expected.get("record_ids", expected.get("record_ids_ideal"))
+    assert set(expected.get("record_ids_include", ())) <= set(ids)
+    assert [problem.line for problem in made.problems] == expected.get("bad_lines", [])
+    assert not expected.get("raises", False)
+    assert expected.get("findings_include", ["unreadable_line"]) == ["unreadable_line"]
+
+
 SCENARIOS: Final[dict[int, Callable[[Any, Any], None]]] = {
     65: parts_of_a_long_span,
     139: pictures_beside_words,
+    164: newest_result_stays,
+    174: reasoning_goes_with_its_turn,
+    187: damaged_log_is_read_on,
+    191: damaged_log_is_read_on,
+    195: damaged_log_is_read_on,
     218: pins_through_many_passes,
     219: cancelled_stays_cancelled,
     225: wishes_reach_the_summariser,
     226: one_list_of_files,
     229: larger_is_not_taken,
+    235: keys_are_redacted_at_the_entrance,
     238: failures_are_paid_for,
     239: reports_of_agents_share_a_limit,
+    257: every_kind_of_reasoning_goes,
+    263: view_and_log_are_apart,
 }
 
 

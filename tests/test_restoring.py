@@ -231,6 +231,23 @@ def test_encrypted_content_is_put_back_by_the_id_of_its_item() -> None:
     assert ("id" in messages[1], names, left) == (False, ["strip-id"], [])
 
 
+def test_lost_encrypted_content_is_put_back_where_nothing_is_stored() -> None:
+    """R-STORE-01: the item has the key again; a reference to it stays one."""
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ENC"}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "read", "arguments": "{}"}
+    answer = {"type": "function_call_output", "call_id": "c", "output": "ok"}
+    for lost in ({"type": "reasoning", "id": "rs_1", "summary": []}, {**thought, "encrypted_content": None}):
+        body = {"store": False, "input": [ASK, lost, call, answer]}
+        made = cl.repair(cl.parse(body, dialect="openai-responses"), original={1: [thought, call]})
+
+        assert ([fix.name for fix in made.fixes], made.left) == (["restore-seal"], ())
+        assert cl.render(made.conversation)["input"][1] == thought
+
+    body = {"store": False, "input": [ASK, {"type": "item_reference", "id": "rs_1"}, {"role": "user", "content": "on"}]}
+    made = cl.repair(cl.parse(body, dialect="openai-responses"), original={1: [thought]})
+    assert "encrypted_content" not in json.dumps(cl.render(made.conversation))
+
+
 def test_report_of_one_cut_signature_is_answered_by_who_knows_the_original(shared: Path) -> None:
     """Case 50: 36 of 37 blocks are fine, and one was cut at capture."""
     lines = (shared / "cases" / "reports.jsonl").read_text("utf-8").splitlines()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from attrs import evolve
 
+from compactlib.conformance import clearing_saboteurs
 from compactlib.conformance.checks import CHECKS, judge
 from compactlib.conformance.running import observe
 from compactlib.conformance.saboteurs import SABOTEURS, Saboteur
@@ -26,8 +28,10 @@ FAULTS = {
     "takes-the-flags-away": "invent-path",
 }
 """Saboteurs that have a chance only, or most often, with a certain summariser."""
-STORED = ("stores-half",)
+STORED = ("stores-half", "clears-the-newest", "hides-without-storing", "shortens-old-thoughts", "forgets-old-thoughts")
 """Saboteurs that have a chance only with a store."""
+CLEARING = frozenset(saboteur.name for saboteur in clearing_saboteurs.CLEARING)
+"""Saboteurs that clear, and ask a provider to: they meet requests to one that can be asked."""
 
 
 @cache
@@ -36,13 +40,20 @@ def tried(number: int, fault: str | None) -> Scenario:
     return scenario(seeded(f"saboteurs {number}"), fault=fault)
 
 
+@cache
+def askable(number: int) -> Scenario:
+    """A scenario of a provider that can be asked to hide things, by a model that is known to do so."""
+    made = scenario(seeded(f"saboteurs {number}"), fault="", dialect="anthropic")
+    return evolve(made, conversation=made.conversation.with_setting("model", "claude-opus-4-6"))
+
+
 @pytest.mark.parametrize("saboteur", SABOTEURS.values(), ids=SABOTEURS)
 def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
     """Besides it only laws that cannot be kept while it is broken so."""
     caught = 0
     make = tried if saboteur.law != "L19" else tried.__wrapped__
     for number in range(TRIES):
-        made = make(number, FAULTS.get(saboteur.name))
+        made = askable(number) if saboteur.name in CLEARING else make(number, FAULTS.get(saboteur.name))
         if made.features & {"bad-counter", "bad-reminder"}:
             continue
         record, _ = observe(

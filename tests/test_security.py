@@ -11,11 +11,11 @@ large, or has the same key twice (`test_reading`, the tests of each dialect);
 pictures that claim to be large (`test_tokens`).
 
 Not concerned, because it is not built: project memory and its provenance, the
-log's chain of digests, the report in HTML, redaction by patterns.
+log's chain of digests, the report in HTML.
 
-Missing: a point at which a caller can redact.  What is replaced is stored,
-shown to the summariser, and quoted, as it was said; `test_where_a_secret_lands`
-states where.
+Secrets are taken out at the entrance or not at all: what is replaced is stored,
+shown to the summariser, and quoted, as it was said.  `test_where_a_secret_lands`
+states where, with redaction and without; `test_redacting` has the rest.
 """
 
 from __future__ import annotations
@@ -308,18 +308,21 @@ def test_folder_that_becomes_a_link_between_reading_and_writing_leads_nowhere(
 KEY: Final = "sk-test-4f9a0c2277d1e8b35566"
 
 
-def test_where_a_secret_lands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_redacted", [False, True])
+def test_where_a_secret_lands(is_redacted: bool, tmp_path: Path) -> None:
     """
     A key in an old prompt and an old output, compacted with a store.
 
     It is shown to the summariser, stands in the store, and stays where the
-    prompt is quoted; it is in no report and in no file's name.  Redaction is
-    the caller's, before the conversation is handed in.
+    prompt is quoted; it is in no report and in no file's name.  After
+    `compactlib.redact`, by which the conversation goes in, it is nowhere.
     """
     messages = list(cl.render(long(8)))
     messages[0] = user(f"Migrate the first table with the key {KEY}.")
     messages[2] = user(result("c0_0", f"export API_KEY={KEY}\n{'row copied ' * 300}"))
     conversation = cl.parse(messages, dialect="anthropic")
+    if is_redacted:
+        conversation = cl.redact(conversation).conversation
     store = cl.DirectoryStore(tmp_path / "store")
     asked: list[SummaryRequest] = []
 
@@ -337,7 +340,9 @@ def test_where_a_secret_lands(tmp_path: Path) -> None:
         "report": KEY in json.dumps(outcome.report),
     }
 
-    assert places == {"summariser": True, "store": True, "names": False, "output": True, "report": False}
+    seen = not is_redacted
+    assert files
+    assert places == {"summariser": seen, "store": seen, "names": False, "output": seen, "report": False}
 
 
 # --- Screens ---------------------------------------------------------------------------------------------------------

@@ -38,12 +38,16 @@ def test_one_value_is_another_and_the_rest_is_the_same_text(
 
 @given(items=st.lists(values, min_size=1, max_size=5), data=st.data(), gaps=spacing)
 def test_items_stand_in_the_order_asked_for(items: list[Any], data: st.DataObject, gaps: tuple[str, str]) -> None:
-    """Some left out, some replaced, some new behind others."""
+    """Some left out, some replaced, some new beside others."""
     order = data.draw(st.permutations(range(len(items)))).copy()[: data.draw(st.integers(0, len(items)))]
     changed = {at: "changed" for at in order if data.draw(st.booleans())}
-    behind = {at: ["new", 1] for at in order if data.draw(st.booleans())}
-    made = splice_items(json.dumps({"k": 1, "x": items}, separators=gaps), ("x",), order, changed, behind)
-    expected = [piece for at in order for piece in (changed.get(at, items[at]), *behind.get(at, []))]
+    news = st.sampled_from([([], []), ([], ["new", 1]), (["newer"], []), (["newer"], ["new", 1])])
+    beside = {at: data.draw(news) for at in order if data.draw(st.booleans())}
+    made = splice_items(json.dumps({"k": 1, "x": items}, separators=gaps), ("x",), order, changed, beside)
+    expected = []
+    for at in order:
+        ahead, behind = beside.get(at, ([], []))
+        expected += [*ahead, changed.get(at, items[at]), *behind]
 
     assert json.loads(made) == {"k": 1, "x": expected}
 

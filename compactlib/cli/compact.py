@@ -13,7 +13,7 @@ Rules it obeys
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 import click
 
@@ -23,9 +23,11 @@ from ..dialects.reading import dumps
 from ..driving import compact as run_compaction
 from ..model import Json, Origin
 from ..outcomes import Compacted, Outcome, Refused, Unchanged
-from ..protocol.context_edits import with_edits
+from ..protocol.context_edits import edits_in
 from ..store import DirectoryStore
+from ..visible import effective
 from .describing import spelled_out
+from .digests import Digests, digests_made
 from .options import (
     check_profile,
     counter_of,
@@ -38,6 +40,7 @@ from .options import (
 from .policy import policy_given, policy_options
 from .printing import Page, Piece, Segment, count, number, per_cent, print_json, shortened
 from .reading import Source, read_source, report_problems
+from .redaction import account_of, as_json, redact_option, redacted
 from .shares import KINDS, segments, shares
 from .summarising import Metered, asked_given, summariser_options
 from .writing import OutPath, refuse_out, write_aside
@@ -73,6 +76,7 @@ _SAID: Final = {
     type=OutPath(file_okay=False, path_type=Path),
     help="Clear old outputs first, and keep them here.",
 )
+@redact_option
 @profile_option
 @click.option("--show", is_flag=True, help="Print the new conversation whole, as the model will see it.")
 @input_option
@@ -83,6 +87,7 @@ def compact(
     out: Path | None,
     focus: str | None,
     store: Path | None,
+    redacts: bool,
     profile: str | None,
     show: bool,
     input_format: str | None,
@@ -101,35 +106,42 @@ def compact(
     counter = counter_of(family)
     policy = policy_given(counter=counter, profile=profile)
     summariser = Metered(asked_given(counter=counter), counter)
-    source = read_source(file, input_format)
+    source, secrets = redacted(read_source(file, input_format), redacts=redacts)
     report_problems(source)
     if out is not None:
         refuse_out(out, file)
     conversation = source.transcript.conversation
     check_profile(profile, conversation.dialect)
     kept = None if store is None else DirectoryStore(store)
-    outcome = run_compaction(conversation, policy, summarise=summariser, when="now", focus=focus, store=kept)
+    digests = digests_made(conversation, policy, summariser, has_store=kept is not None)
+    outcome = run_compaction(
+        conversation, policy, summarise=summariser, when="now", focus=focus, store=kept, digests=digests.texts
+    )
     if out is not None and isinstance(outcome, Compacted):
-        made = outcome.conversation if outcome.edits is None else with_edits(outcome.conversation, dict(outcome.edits))
-        write_aside(out, dumps(render(made)))
+        write_aside(out, dumps(render(outcome.request)))
     if output_format == "json":
-        print_json(_as_json(outcome, summariser))
+        print_json({**_as_json(outcome, summariser, digests), **as_json(secrets)})
     else:
         page = Page()
-        _show_outcome(page, source, outcome, policy)
+        _show_outcome(page, source, outcome, policy, "" if secrets is None else account_of(secrets))
         if isinstance(outcome, Compacted):
-            _show_result(page, outcome, summariser)
+            _show_result(page, outcome, summariser, digests)
             if show:
                 _show_whole(page, outcome)
             elif outcome.summary:
                 _show_summary(page, outcome.summary)
             page.line(f"written: {out}" if out is not None else "nothing was written; --out FILE writes the new conversation")
+            if out is not None and _asked_for(outcome) and outcome.request is outcome.conversation:
+                page.line(
+                    "it is a list of messages, which has no place for what is to be asked for; the request needs it all the same"
+                )
         elif summariser.requests:
-            page.table([[("cost", "bold"), _cost(summariser)]])
+            rows = [*_digest_rows(digests, outcome), ("cost", _cost(summariser))]
+            page.table([((name, "bold"), said) for name, said in rows])
     return 0 if isinstance(outcome, Compacted) else 1
 
 
-def _as_json(outcome: Outcome, summariser: Metered) -> Json:
+def _as_json(outcome: Outcome, summariser: Metered, digests: Digests) -> Json:
     return {
         "summariser": summariser.asked.name,
         "outcome": outcome.report["outcome"],
@@ -137,6 +149,9 @@ def _as_json(outcome: Outcome, summariser: Metered) -> Json:
         "before_tokens": outcome.before_tokens,
         "after_tokens": outcome.after_tokens,
         "cut": outcome.cut if isinstance(outcome, Compacted) else None,
+        "digests": digests.as_json(outcome),
+        "ask_for": _asked_for(outcome),
+        "betas": list(outcome.betas) if isinstance(outcome, Compacted) else [],
         "messages": render_messages(outcome.conversation),
         "report": outcome.report,
     }
@@ -145,19 +160,22 @@ def _as_json(outcome: Outcome, summariser: Metered) -> Json:
 # --- The account -----------------------------------------------------------------------------------------------------
 
 
-def _show_outcome(page: Page, source: Source, outcome: Outcome, policy: Policy) -> None:
+def _show_outcome(page: Page, source: Source, outcome: Outcome, policy: Policy, told: str) -> None:
     """What came of it, and before and after by kind."""
     transcript = source.transcript
     what = transcript.format if transcript.format == transcript.dialect else f"{transcript.format}, {transcript.dialect}"
     page.line((source.name, "bold"), f"  {what}, {count(transcript.conversation.length, 'message')}")
+    if told:
+        page.line(f"  {told}")
     page.line()
     before, after = number(outcome.before_tokens), number(outcome.after_tokens)
-    divided = [shares(transcript.conversation, policy.counter)]
+    divided = [shares(effective(transcript.conversation, counter=policy.counter), policy.counter)]
     match outcome:
         case Compacted():
             share = per_cent(outcome.after_tokens, outcome.before_tokens)
             page.line(("compacted", "bold green"), f"  {before} -> {after} tokens, {share} of what it was")
-            divided.append(shares(outcome.conversation, policy.counter))
+            edits = None if outcome.edits is None else edits_in(outcome.edits["edits"])
+            divided.append(shares(effective(outcome.conversation, counter=policy.counter, edits=edits), policy.counter))
         case Unchanged():
             page.line(("unchanged", "bold yellow"), f"  {before} tokens: {_SAID[outcome.reason]}")
         case Refused():
@@ -209,7 +227,7 @@ def _figures(divided: list[dict[str, int]], kind: str, window: int) -> list[Piec
     return figures
 
 
-def _show_result(page: Page, outcome: Compacted, summariser: Metered) -> None:
+def _show_result(page: Page, outcome: Compacted, summariser: Metered, digests: Digests) -> None:
     """Where it was cut and why, what went, and what it cost."""
     report = outcome.report
     rows = _cleared_rows(outcome)
@@ -217,13 +235,21 @@ def _show_result(page: Page, outcome: Compacted, summariser: Metered) -> None:
         rows += _summary_rows(outcome)
     if report["sizes"] is not None:
         rows += _target_rows(outcome)
+    rows += _asked_rows(outcome)
+    rows += _digest_rows(digests, outcome)
     rows.append(("cost", _cost(summariser)))
     if outcome.first_changed is None:
-        rows.append(("cache", "no message differs; a cached prefix stays"))
+        first = min((part.start for part in outcome.dropped), default=0)
+        rows.append(("cache", f"no message differs; the provider's cache ends before message {first}, where hiding begins"))
     else:
         rows.append(("cache", f"the request differs from message {outcome.first_changed} on; a cached prefix ends there"))
     page.table([((name, "bold"), said) for name, said in rows])
     page.line()
+
+
+def _digest_rows(digests: Digests, outcome: Outcome) -> list[tuple[str, str]]:
+    """Which turns have a digest, and what became of it (law L24)."""
+    return [("" if place else "digests", line) for place, line in enumerate(digests.lines(outcome))]
 
 
 def _cost(summariser: Metered) -> str:
@@ -239,7 +265,7 @@ def _cost(summariser: Metered) -> str:
 
 
 def _cleared_rows(outcome: Compacted) -> list[tuple[str, str]]:
-    """What was cleared or is to be hidden, the largest first, and what the provider is to be asked for."""
+    """What was cleared or is to be hidden, the largest first."""
     cleared = sorted((part for part in outcome.dropped if part.rung == "clear"), key=lambda part: -part.tokens)
     rows = [
         (
@@ -251,9 +277,30 @@ def _cleared_rows(outcome: Compacted) -> list[tuple[str, str]]:
     left = cleared[_CLEARED_SHOWN:]
     if left:
         rows.append(("", f"and {count(len(left), 'more output')}, {number(sum(part.tokens for part in left))} tokens"))
-    if outcome.edits is not None:
-        rows += [("ask for", f"context_management = {dumps(dict(outcome.edits))}"), ("beta", ", ".join(outcome.betas))]
+    told: Any = outcome.report["edits"]
+    if outcome.edits is not None and told["failed"]:
+        rows.append(
+            ("", f"{number(told['failed'])} of them say that something failed; the provider cannot be told to leave them")
+        )
+    if outcome.edits is not None and told["spared"]:
+        rows.append(("", f"{number(told['spared'])} stay because a pinned result is of the same tool"))
+    if outcome.edits is None and told is not None:
+        rows.append(("", f"the provider was not asked to hide them: {told['why']}"))
     return rows
+
+
+def _asked_rows(outcome: Compacted) -> list[tuple[str, str]]:
+    """What the request has to say besides its messages; --out writes it."""
+    rows = [("ask for", f"{name} = {dumps(value)}") for name, value in _asked_for(outcome).items()]
+    return [*rows, ("header", f"anthropic-beta: {','.join(outcome.betas)}")] if outcome.betas else rows
+
+
+def _asked_for(outcome: Outcome) -> dict[str, Json]:
+    """The fields of a request by which its provider is asked for something."""
+    if not isinstance(outcome, Compacted):
+        return {}
+    fields = {"context_management": outcome.edits, "thinking": outcome.thinking}
+    return {name: dict(value) for name, value in fields.items() if value is not None}
 
 
 def _summary_rows(outcome: Compacted) -> list[tuple[str, str]]:
@@ -268,7 +315,8 @@ def _summary_rows(outcome: Compacted) -> list[tuple[str, str]]:
         ("kept", f"{number(report['cut']['tail_tokens'])} tokens verbatim from message {outcome.cut} on"),
     ]
     if report["head"]["earlier_prompts"]:
-        rows.append(("", f"earlier prompts verbatim, {number(report['head']['earlier_prompts'])} tokens"))
+        and_digests = " and digests" if report["rung"] == "collapse" else ""
+        rows.append(("", f"earlier prompts verbatim{and_digests}, {number(report['head']['earlier_prompts'])} tokens"))
     told = report["summary"]
     stands_for = count(told["replaced_messages"], "message")
     before = " and the summary before it" if told["had_previous"] else ""

@@ -28,6 +28,7 @@ from ..protocol.validator import Violation, check
 from .options import file_argument, format_option, input_option
 from .printing import Page, count, print_json
 from .reading import Source, read_source, report_problems
+from .redaction import account_of, as_json, redact_option, redacted
 from .writing import OutPath, refuse_out, write_aside
 
 __all__ = ["convert"]
@@ -37,9 +38,10 @@ __all__ = ["convert"]
 @file_argument
 @click.option("--to", "dialect", type=click.Choice(list(DIALECTS)), required=True, help="Whose wire shape it is to have.")
 @click.option("--out", type=OutPath(path_type=Path, dir_okay=False), help="Write the converted conversation to this file.")
+@redact_option
 @input_option
 @format_option
-def convert(file: str, dialect: str, out: Path | None, input_format: str | None, output_format: str) -> int:
+def convert(file: str, dialect: str, out: Path | None, redacts: bool, input_format: str | None, output_format: str) -> int:
     """
     Write FILE for another provider.
 
@@ -48,7 +50,7 @@ def convert(file: str, dialect: str, out: Path | None, input_format: str | None,
     others. Everything that has no place there is listed. Exit status 1 says
     that something is.
     """
-    source = read_source(file, input_format)
+    source, secrets = redacted(read_source(file, input_format), redacts=redacts)
     report_problems(source)
     if out is not None:
         refuse_out(out, file)
@@ -58,9 +60,9 @@ def convert(file: str, dialect: str, out: Path | None, input_format: str | None,
         body = converted.body
         write_aside(out, body if isinstance(body, str | bytes) else dumps(body))
     if output_format == "json":
-        print_json(_as_json(converted, refused))
+        print_json({**_as_json(converted, refused), **as_json(secrets)})
     else:
-        _show(source, converted, refused, out)
+        _show(source, converted, refused, out, "" if secrets is None else account_of(secrets))
     return 1 if converted.losses or refused else 0
 
 
@@ -91,7 +93,7 @@ def _violation_as_json(found: Violation) -> Json:
     return {"rule": found.rule, "index": found.index, "pointer": found.pointer, "message": found.message}
 
 
-def _show(source: Source, converted: Converted, refused: tuple[Violation, ...] | None, out: Path | None) -> None:
+def _show(source: Source, converted: Converted, refused: tuple[Violation, ...] | None, out: Path | None, told: str) -> None:
     page = Page()
     lines = source.lines if converted.losses else ()
     for loss in converted.losses:
@@ -106,6 +108,8 @@ def _show(source: Source, converted: Converted, refused: tuple[Violation, ...] |
     losses = f", {len(converted.losses):,} loss{'' if len(converted.losses) == 1 else 'es'}"
     renamed = f", {count(len(converted.id_map), 'id')} renamed" if converted.id_map else ""
     page.line(("converted", "bold yellow" if converted.losses or refused else "bold green"), said + losses + renamed)
+    if told:
+        page.line(told)
     if refused is None:
         page.line(f"whether {dialect} would take it was not judged: no reader of it is here")
     page.line(f"written: {out}" if out is not None else "nothing was written; --out FILE writes the converted conversation")

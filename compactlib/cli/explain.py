@@ -24,6 +24,7 @@ from ..store import MemoryStore
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
 from ..turns import turns
+from .digests import Digests, digests_made
 from .options import (
     check_profile,
     counter_of,
@@ -36,10 +37,12 @@ from .options import (
 from .policy import policy_given, policy_options
 from .printing import Page, count, number, print_json, shortened
 from .reading import read_source, report_problems
+from .redaction import account_of, as_json, redact_option, redacted
 
 __all__ = ["explain"]
 
 _CUTS_SHOWN: Final = 12
+_CHECKED: Final = "checked by the validator: no rule is broken that the input did not break"
 
 
 @frozen
@@ -58,6 +61,7 @@ class _Step:
     "--when", type=click.Choice(["auto", "now", "overflow"]), default="now", show_default=True, help="Whether the trigger counts."
 )
 @click.option("--clear", "clears", is_flag=True, help="As with a store: old outputs are cleared first. Nothing is stored.")
+@redact_option
 @profile_option
 @click.option("--shown", is_flag=True, help="Print what the summariser was shown, whole.")
 @input_option
@@ -67,6 +71,7 @@ def explain(
     file: str,
     when: Any,
     clears: bool,
+    redacts: bool,
     profile: str | None,
     shown: bool,
     input_format: str | None,
@@ -81,7 +86,7 @@ def explain(
     status 1 says that it would not be compacted.
     """
     policy = policy_given(counter=counter_of(family), profile=profile)
-    source = read_source(file, input_format)
+    source, secrets = redacted(read_source(file, input_format), redacts=redacts)
     report_problems(source)
     conversation = source.transcript.conversation
     check_profile(profile, conversation.dialect)
@@ -93,10 +98,15 @@ def explain(
         asked.append((request, reply))
         return reply
 
-    outcome = compact(conversation, policy, summarise=answer, when=when, store=MemoryStore() if clears else None)
+    digests = digests_made(conversation, policy, answer, when=when, has_store=clears)
+    of_digests = tuple(asked)
+    asked.clear()
+    store = MemoryStore() if clears else None
+    outcome = compact(conversation, policy, summarise=answer, when=when, store=store, digests=digests.texts)
     cuts = legal_cuts(conversation)
     divided = turns(conversation)
     steps = [
+        *([] if secrets is None else [_Step("L5, L10", "what was redacted", (account_of(secrets),))]),
         _Step(
             "L2, L3",
             "how it divides",
@@ -110,6 +120,7 @@ def explain(
         *_measured(outcome),
         _Step("L3", "where it may be cut", (_some("at prompts", cuts.turn), _some("between steps", cuts.step))),
         *_cleared(outcome),
+        *_digested(outcome, digests),
         *_decided(outcome),
         *_asked(outcome, asked, policy),
         *_result(outcome),
@@ -120,8 +131,10 @@ def explain(
                 "outcome": outcome.report["outcome"],
                 "reason": outcome.reason,
                 "steps": [{"laws": step.laws.split(", "), "name": step.name, "lines": list(step.lines)} for step in steps],
-                "shown": [request.text for request, _ in asked],
+                "shown": [request.text for request, _ in (*of_digests, *asked)],
+                "digests": digests.as_json(outcome),
                 "report": outcome.report,
+                **as_json(secrets),
             }
         )
     else:
@@ -131,9 +144,10 @@ def explain(
             for line in step.lines:
                 page.line(f"   {line}")
         if shown:
-            for request, _ in asked:
+            for place, (request, _) in enumerate((*of_digests, *asked)):
+                what = " for a digest" if place < len(of_digests) else ""
                 page.line()
-                page.line((f"--- shown, part {request.part} of {request.parts}", "bold"))
+                page.line((f"--- shown{what}, part {request.part} of {request.parts}", "bold"))
                 page.text(request.text)
     return 0 if isinstance(outcome, Compacted) else 1
 
@@ -164,23 +178,39 @@ def _measured(outcome: Outcome) -> list[_Step]:
 
 def _cleared(outcome: Outcome) -> list[_Step]:
     edits: Any = outcome.report["edits"] or {"form": "rewrite", "why": None}
-    if edits["form"] == "edit":
-        asked = f"the provider is asked to hide {count(len(edits['hidden']), 'output')}; no message is changed"
-        return [_Step("L7, L10, L18", "what is hidden", (asked, f"context_management = {dumps(edits['context_management'])}"))]
-    units: Any = outcome.report["cleared"]
+    units: Any = outcome.report["cleared"] if edits["form"] == "rewrite" else edits["hidden"]
     if not units:
         return []
-    lines = [
-        (
-            f"message {unit['position']}: {unit['what']} of {shortened(unit['tool'], 40)}, {unit['why']}, "
-            f"{number(unit['saved_tokens'])} tokens"
-        )
-        for unit in units[:_CUTS_SHOWN]
-    ]
-    more = len(units) - len(lines)
-    saved = sum(unit["saved_tokens"] for unit in units)
-    total = f"{count(len(units), 'output')} cleared, {number(saved)} tokens; each is stored before its stub is written"
-    return [_Step("L7, L10, L11", "what was cleared", (total, *lines, *([f"and {number(more)} more"] if more else [])))]
+    lines = [_unit_line(unit) for unit in units[:_CUTS_SHOWN]]
+    lines += [f"and {number(len(units) - len(lines))} more"] if len(units) > len(lines) else []
+    total = f"{count(len(units), 'output')}, {number(sum(unit['saved_tokens'] for unit in units))} tokens"
+    if edits["form"] == "rewrite":
+        why = [] if edits["why"] is None else [f"the provider is not asked to hide them: {edits['why']}"]
+        told = (f"{total}; each is stored before its stub is written", *why, *lines)
+        return [_Step("L7, L10, L11", "what was cleared", told)]
+    told = (f"{total}; the provider is asked to hide them, and no message is changed", *lines, *_asked_lines(edits))
+    return [_Step("L5, L7, L10, L18", "what is hidden", told)]
+
+
+def _unit_line(unit: Any) -> str:
+    of = f" of {shortened(unit['tool'], 40)}" if unit["tool"] else ""
+    return f"message {unit['position']}: {unit['what']}{of}, {unit['why']}, {number(unit['saved_tokens'])} tokens"
+
+
+def _asked_lines(edits: Any) -> list[str]:
+    """What the request has to say, and in what it differs from what stubs would do."""
+    lines = [f"{number(edits['failed'])} of them say that something failed; the provider cannot be told to leave them"]
+    lines = lines if edits["failed"] else []
+    if edits["spared"]:
+        lines.append(f"{number(edits['spared'])} stay because a pinned result is of the same tool")
+    lines.append(f"the request has to ask for context_management = {dumps(edits['context_management'])}")
+    lines.append(f"and to have the header anthropic-beta: {','.join(edits['betas'])}")
+    return lines
+
+
+def _digested(outcome: Outcome, digests: Digests) -> list[_Step]:
+    lines = digests.lines(outcome)
+    return [_Step("L6, L24", "which old turns have digests", tuple(lines))] if lines else []
 
 
 def _decided(outcome: Outcome) -> list[_Step]:
@@ -220,6 +250,12 @@ def _asked(outcome: Outcome, asked: list[tuple[SummaryRequest, str]], policy: Po
     told = outcome.report["summary"]
     if told is not None:
         facts = told["anchors"]
+        kept = (
+            f"facts: {number(facts['found'])} found, {number(facts['in_output'])} stand in the output, "
+            f"{number(facts['written'])} written down beside it, {number(facts['left'])} left out"
+        )
+        if outcome.report["rung"] != "summarise":
+            return [*steps, _Step("L8, L20, L21", "what stands for what went", (kept,))]
         lines = [
             (
                 f"{count(told['moved'], 'item')} moved because no person said it, {number(told['reopened'])} put back as done, "
@@ -229,10 +265,7 @@ def _asked(outcome: Outcome, asked: list[tuple[SummaryRequest, str]], policy: Po
                 f"flags: {number(told['unverified'])} unverified, {number(told['contradicted'])} contradicted, "
                 f"{number(told['unseen'])} not shown, {number(told['unrun'])} by a call that was never made"
             ),
-            (
-                f"facts: {number(facts['found'])} found, {number(facts['in_output'])} stand in the output, "
-                f"{number(facts['written'])} written down beside it, {number(facts['left'])} left out"
-            ),
+            kept,
         ]
         steps.append(_Step("L20, L21, L22, L25", "why the reply was taken, and what was done to it", tuple(lines)))
     return steps
@@ -246,7 +279,7 @@ def _result(outcome: Outcome) -> list[_Step]:
     lines = [
         f"{number(outcome.before_tokens)} -> {number(outcome.after_tokens)} tokens: {outcome.reason}",
         *([] if outcome.report["head"] is None else [f"the head, in tokens: {head or 'the summary alone'}"]),
-        "checked by the validator: no rule is broken that the input did not break",
+        *([] if outcome.report["rung"] == "clear" else [_CHECKED]),
         "no message differs" if outcome.first_changed is None else f"it differs from message {outcome.first_changed} on",
     ]
     return [_Step("L1, L12, L13, L18", "the result", tuple(lines))]

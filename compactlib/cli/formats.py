@@ -156,10 +156,10 @@ def _suite(file: str, findings: list[Finding], failing: frozenset[Level]) -> str
         rows.append(f'    <testcase name="compactlib" classname="{name}"/>')
     for one in findings:
         violation = one.violation
-        line = "" if one.line is None else f' line="{one.line}"'
         where = f"line {one.line}" if one.line is not None else violation.pointer or "the request"
         text = _xml(f"{where}: {violation.message}; expected: {violation.expected}")
-        rows.append(f'    <testcase name="{_xml(violation.rule)}" classname="{name}"{line}>')
+        case = _xml(f"{violation.rule} {violation.pointer}".rstrip())  # readers take cases of one name for one
+        rows.append(f'    <testcase name="{case}" classname="{name}">')
         if violation.level in failing:
             rows.append(f'      <failure message="{_xml(violation.message)}" type="{violation.level}">{text}</failure>')
         else:
@@ -170,10 +170,11 @@ def _suite(file: str, findings: list[Finding], failing: frozenset[Level]) -> str
 
 def _unread_suite(one: UnreadError) -> str:
     name, why = _xml(one.file), _xml(one.problem)
-    line = "" if one.line is None else f' line="{one.line}"'
+    where = "" if one.line is None else f"line {one.line}: "
     return (
         f'  <testsuite name="{name}" tests="1" failures="0" errors="1" skipped="0">\n'
-        f'    <testcase name="compactlib" classname="{name}"{line}>\n      <error message="{why}" type="unread"/>\n'
+        f'    <testcase name="compactlib" classname="{name}">\n'
+        f'      <error message="{why}" type="unread">{where}{why}</error>\n'
         "    </testcase>\n  </testsuite>"
     )
 

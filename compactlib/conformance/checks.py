@@ -16,7 +16,8 @@ Rules it obeys
       `judge` of a check that fails.
 
 How it works
-    `evidence` works out once what a record shows; each check asks it.
+    `evidence` works out once what a record shows, and `hiding` what a provider
+    was asked to hide; each check asks them.
 
     ===================  =====================================================
     `protocol_checks`    L1 to L5 and L26

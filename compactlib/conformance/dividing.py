@@ -214,7 +214,7 @@ def legal_cuts(
     sealed = dialect == "anthropic" and _wants_thinking(units, parts, body)
     cuts = []
     for at in parts.starts:
-        if at <= compacted:
+        if at <= compacted or (dialect == "anthropic" and _passes_instructions(units, at)):
             continue
         if parts.kinds[at] == "prompt":
             if at > first:
@@ -225,6 +225,12 @@ def legal_cuts(
                 prompt = parts.prompt_of(at)
                 cuts.append(Cut(at, "step", prompt, sum(sizes[at:]) + (0 if prompt is None else sizes[prompt])))
     return cuts
+
+
+def _passes_instructions(units: Sequence[Unit], at: int) -> bool:
+    """Rule A-ROLE-02: whether instructions that stand in the middle, where alone they are taken, would have to be first."""
+    said = next((back for back, unit in enumerate(units) if unit.role != "system"), len(units))
+    return any(unit.role == "system" for unit in units[said:at])
 
 
 def _doubles_user(units: Sequence[Unit], at: int) -> bool:

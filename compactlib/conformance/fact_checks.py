@@ -25,6 +25,7 @@ _PATH: Final = re.compile(r"(?<![\w/.~+@-])(?:[\w.+@-]{1,60}/){1,12}[\w+@-]{1,60
 _LEFT_OUT: Final = re.compile(r"\b[1-9][0-9]{0,8} (?:more\b|facts were left out)")
 _FLAG: Final = re.compile(r"[\"'`)\]»”]{0,2} ?\[(?:unverified|contradicted|not verified)\b")
 _LIST: Final = re.compile(r"\[compactlib changed files v1: [0-9]{1,9}\]\n")
+_KEPT: Final = "## Kept verbatim"
 _MORE: Final = re.compile(r"\[[0-9]{1,9} more\]")
 
 
@@ -37,9 +38,13 @@ def facts_survive(record: Record) -> Iterator[Finding]:
     output += "\n".join(behind(references(output), record.stored or {}))
     if _LEFT_OUT.search(seen.body):
         return
+    old = seen.previous.body if seen.previous is not None else ""
+    # what the summary before said in its own words the next may leave out; what it kept verbatim it may not
+    carried = old.partition(f"\n{_KEPT}\n")[2]
     for unit in seen.before[: seen.cut]:
         for block in unit.blocks:
-            for found in _HASH.finditer(block.text) if block.kind in ("text", "result", "call") else ():
+            text = block.text.replace(old, carried) if old else block.text
+            for found in _HASH.finditer(text) if block.kind in ("text", "result", "call") else ():
                 if found[0] not in output:
                     yield from broken("FACT-1", f"{found[0]} of message {unit.index} is nowhere in the output")
                     return

@@ -16,6 +16,7 @@ from .evidence import Evidence, evidence, last_replies, paired
 from .fact_checks import is_list
 from .findings import Finding, broken, unknown
 from .heads import Excerpt, earlier_digests, earlier_prompts, excerpts, folded, is_plain, sections, shown, stubs
+from .hiding import may_hide
 from .record import Exchange, Origin, Record
 from .units import Block, Unit
 
@@ -122,11 +123,12 @@ def _reason(record: Record) -> Iterator[Finding]:
 
 
 def tail_verbatim(record: Record) -> Iterator[Finding]:
-    """TAIL-1: from the cut on, every message is as it was, byte for byte and in order; TAIL-2: clearing spares the newest."""
+    """TAIL-1: from the cut on, every message is as it was; TAIL-2: clearing spares the tail, TAIL-3: and what is new."""
     if record.outcome != "compacted":
         return
     seen = evidence(record)
     yield from _cleared_tail(record, seen)
+    yield from _cleared_new(record, seen)
     if record.cut is not None and seen.cut < len(seen.before) and seen.before[seen.cut].index > record.cut:
         changed = seen.before[seen.cut - 1].index
         yield from broken("TAIL-1", f"the tail begins at {record.cut}, and message {changed} is not in its place as it was")
@@ -137,7 +139,7 @@ def tail_verbatim(record: Record) -> Iterator[Finding]:
 
 
 def _cleared_tail(record: Record, seen: Evidence) -> Iterator[Finding]:
-    """Nothing is cleared in the last tail tokens, from the beginning of the step that they begin in."""
+    """Nothing is cleared or hidden in the last tail tokens, from the beginning of the step that they begin in."""
     limit, sizes = record.limits.tail, record.sizes
     if record.rung != "clear" or limit is None or sizes is None or len(sizes) != len(seen.before):
         return
@@ -145,16 +147,43 @@ def _cleared_tail(record: Record, seen: Evidence) -> Iterator[Finding]:
     while first and sum(sizes[first - 1 :]) <= limit:
         first -= 1
     first = next((start for start, stop in seen.parts.steps if start < first < stop), first)
-    for back in seen.cleared.values():
-        if back >= first and seen.before[back].role != "model":
+    for back in _without_outputs(record, seen):
+        if back >= first:
             yield from broken("TAIL-2", f"message {seen.before[back].index} is of the last {limit} tokens and has been cleared")
+
+
+def _without_outputs(record: Record, seen: Evidence) -> list[int]:
+    """The messages whose outputs were cleared, or may be hidden."""
+    hidden = {one.at for one in may_hide(record) if one.what == "result"}
+    return sorted(hidden | {back for back in seen.cleared.values() if seen.before[back].role != "model"})
+
+
+def _cleared_new(record: Record, seen: Evidence) -> Iterator[Finding]:
+    """Nothing is cleared or hidden that the model has not seen, and none of the newest results."""
+    last = max((at for at, unit in enumerate(seen.before) if unit.role == "model"), default=0)
+    for back in _without_outputs(record, seen):
+        if back > last:
+            yield from broken("TAIL-3", f"message {seen.before[back].index} was never seen by the model and has been cleared")
+    spots = [(at, place) for at, unit in enumerate(seen.before) for place, one in enumerate(unit.blocks) if one.kind == "result"]
+    newest = spots[max(len(spots) - (record.limits.newest_results or 0), 0) :]
+    for at, _ in sorted(_cleared_blocks(record, seen).intersection(newest)):
+        yield from broken("TAIL-3", f"message {seen.before[at].index} holds one of the newest results, which has been cleared")
+
+
+def _cleared_blocks(record: Record, seen: Evidence) -> set[tuple[int, int]]:
+    """(unit, place) of every block that was cleared, or may be hidden."""
+    gone = {(one.at, one.place) for one in may_hide(record)}
+    for at, back in seen.cleared.items():
+        pairs = paired(seen.before[back], seen.after[at])
+        gone |= {(back, place) for place, (old, new) in enumerate(pairs) if new is None or old.raw != new.raw}
+    return gone
 
 
 # --- L8 --------------------------------------------------------------------------------------------------------------
 
 
 def prompts_kept(record: Record) -> Iterator[Finding]:
-    """PROMPT-1 last prompt; PROMPT-2 words beside results; PROMPT-3 earlier prompts; PIN-1 pins; PIN-2 their room."""
+    """PROMPT-1 last prompt; PROMPT-2 words beside results; PROMPT-3 earlier prompts; PIN-1, PIN-2, PIN-3 pins."""
     if record.outcome != "compacted":
         return
     seen = evidence(record)
@@ -204,6 +233,10 @@ def last_words(
     return candidates[-1] if candidates else None
 
 
+_MARKERS: Final = ("attached ", "tool result")
+"""How the line begins that clients write before the pictures of a tool."""
+
+
 def words_beside_results(seen: Evidence) -> list[tuple[int, str]]:
     """(unit, text) for the words that a person wrote inside a step, of the steps that went."""
     found = []
@@ -211,7 +244,8 @@ def words_beside_results(seen: Evidence) -> list[tuple[int, str]]:
         inside = unit.of_kind("result") or (seen.parts.kinds[at] == "prompt" and at not in seen.parts.starts)
         if inside and at not in seen.kept:
             texts = [block.text for block in unit.of_kind("text")]
-            found += [(at, text) for text in texts if text.strip() and not text.lstrip().startswith(("<", "["))]
+            nobodys = ("<", "[", *_MARKERS) if unit.of_kind("media") else ("<", "[")
+            found += [(at, text) for text in texts if text.strip() and not text.lower().lstrip().startswith(nobodys)]
     return found
 
 
@@ -245,9 +279,18 @@ def _pins(record: Record, seen: Evidence) -> Iterator[Finding]:
         if copies != max(len(wanted), 1):
             index = seen.before[at].index
             yield from broken("PIN-1", f"{pin.text[:40]!r} of message {index} was pinned and stands {copies} times in the output")
+    yield from _cleared_pins(record, seen)
     tokens, room = record.pinned_tokens, record.limits.room
     if tokens is not None and room is not None and tokens > room // 2:
         yield from broken("PIN-2", f"pins take {tokens} of the {room} tokens there is room for, which is more than half")
+
+
+def _cleared_pins(record: Record, seen: Evidence) -> Iterator[Finding]:
+    """No pinned block is cleared where it stands, or may be hidden."""
+    gone = _cleared_blocks(record, seen)
+    for index, place in record.pins:
+        if (_place(seen, index), place) in gone:
+            yield from broken("PIN-3", f"block {place} of message {index} was pinned and has been cleared")
 
 
 def _place(seen: Evidence, index: int) -> int | None:

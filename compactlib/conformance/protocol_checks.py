@@ -19,6 +19,7 @@ from ..model import Json
 from .dividing import choose, legal_cuts
 from .evidence import Evidence, evidence
 from .findings import Finding, broken, unknown
+from .hiding import may_hide
 from .record import Record
 from .wires import without_messages
 
@@ -42,34 +43,60 @@ _LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
 
 
 def validity(record: Record) -> Iterator[Finding]:
-    """VALID-1: no violation of level error or warning that the same rule did not have in the same message before."""
+    """VALID-1: no violation, warnings too, that its rule did not have there before; VALID-2: nor by what is asked for."""
     if record.outcome != "compacted":
         return
+    yield from _edits(record)
     seen = evidence(record)
     mode: Literal["history", "request"] = "history" if seen.parts.pending else "request"
     try:
-        after = _violations(record.after, record, mode)
+        after = _violations(record.after if record.request is None else record.request, record, mode)
         before = Counter(_violations(record.before, record, mode))
     except WireError as error:
         yield from broken("VALID-1", f"the output cannot even be read: {error}")
         return
-    for rule, index in after:
+    for rule, index, level in after:
         sources = {seen.before[back].index for back in _sources(seen, index)} | ({None} if index is None else set())
-        match = next(((rule, source) for source in sources if before[rule, source] > 0), None)
+        wanted = ["error"] if level == "error" and rule != "misplaced" else ["warning", "error"]
+        match = next((key for source in sources for one in wanted if before[key := (rule, source, one)] > 0), None)
         if match is None:
-            yield from broken("VALID-1", f"message {index} of the output breaks {rule}, which none of the input did there")
+            yield from broken("VALID-1", f"message {index} of the output breaks {rule}, which none of the input did so there")
         else:
             before[match] -= 1
 
 
-def _violations(body: Json, record: Record, mode: Literal["history", "request"]) -> list[tuple[str, int | None]]:
+_EDITS: Final = "A-CTX-"
+"""What the rules about edits of the context have in common."""
+_NEED_A_BODY: Final = frozenset({"A-CTX-01", "A-CTX-03"})
+"""Those that need to know the model, or whether it thinks."""
+
+
+def _edits(record: Record) -> Iterator[Finding]:
+    """Whether the request may ask for the edits of the record, with the betas that are named for them."""
+    if record.edits is None:
+        return
+    has_body = isinstance(record.before, dict)
+    around: dict[str, Json] = {**record.before} if isinstance(record.before, dict) else {"messages": record.before}
+    listed = around.get("betas")
+    betas: list[Json] = [*listed] if isinstance(listed, list) else []
+    asked = {**around, "context_management": record.edits, "betas": [*betas, *record.betas]}
+    before = [rule for rule, *_where in _violations(around, record, "history")]
+    for rule, *_where in _violations(asked, record, "history"):
+        if rule in before:
+            before.remove(rule)
+        elif rule.startswith(_EDITS) and (has_body or rule not in _NEED_A_BODY):
+            yield from broken("VALID-2", f"the request that asks for the edits breaks {rule}, which it did not before")
+
+
+def _violations(body: Json, record: Record, mode: Literal["history", "request"]) -> list[tuple[str, int | None, str]]:
     from ..dialects import parse
     from ..protocol.rules import RULES
     from ..protocol.validator import check
 
     found = check(parse(body, dialect=record.dialect), mode=mode, profile=record.profile)
     same = {rule.id: "misplaced" for rule in RULES.values() if rule.core in _MISPLACED or rule.id == _COUNTED}
-    return [(same.get(one.rule, one.rule), None if one.rule in _LIMITS else one.index) for one in found if one.level != "info"]
+    said = [one for one in found if one.level != "info"]
+    return [(same.get(one.rule, one.rule), None if one.rule in _LIMITS else one.index, one.level) for one in said]
 
 
 def _sources(seen: Evidence, index: int | None) -> list[int]:
@@ -192,10 +219,14 @@ def frontier(record: Record) -> Iterator[Finding]:
 
 
 def seals(record: Record) -> Iterator[Finding]:
-    """SEAL-1: reasoning is kept byte for byte in its place or dropped with its step; the current turn is whole."""
+    """SEAL-1: reasoning is kept byte for byte or goes with its step, the current turn is whole; SEAL-2: and hidden in no part."""
     if record.outcome != "compacted":
         return
     seen = evidence(record)
+    for hidden in may_hide(record):
+        if hidden.what != "result" and hidden.at >= seen.parts.current_turn:
+            say, index = broken if seen.parts.is_clear else unknown, seen.before[hidden.at].index
+            yield from say("SEAL-2", f"{hidden.what} of message {index}, which is of the current turn, may be hidden")
     known = {block.raw for unit in seen.before for block in unit.of_kind("reasoning")}
     current = seen.parts.current_turn
     for back in seen.cleared.values():

@@ -87,6 +87,7 @@ class Limits:
         min_gain: what has to be saved at least.
         clear_at_least: what clearing has to save at least, unless it reaches the target.
         summariser: what a request to the summariser and its reply may be together.
+        newest_results: how many of the newest results clearing has to spare; no size, but a number.
         step_cuts: whether a turn may be cut between its steps.
     """
 
@@ -100,6 +101,7 @@ class Limits:
     min_gain: int | None = None
     clear_at_least: int | None = None
     summariser: int | None = None
+    newest_results: int | None = None
     step_cuts: bool = True
 
 
@@ -125,6 +127,8 @@ class Record:
         given: the references that it says it gave out.
         cleared: the messages of *before* in which it says that it cleared outputs.
         edits: what the provider is to be asked to hide in the place of clearing; the messages are then as they were.
+        betas: the beta headers that this needs.
+        request: the output as it is to be sent, where the outcome says more than that of what the request has to say.
         paid: how many requests stand in its account.
         kinds, made_kinds: what the messages of *before* and *after* are, by index.
         kinds_told: whether the compactor was told the kinds, too.
@@ -168,6 +172,8 @@ class Record:
     given: tuple[str, ...] = ()
     cleared: tuple[int, ...] = ()
     edits: Json = None
+    betas: tuple[str, ...] = ()
+    request: Json = None
     paid: int | None = None
     kinds: tuple[Origin | None, ...] | None = None
     made_kinds: tuple[Origin | None, ...] | None = None

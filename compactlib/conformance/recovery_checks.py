@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Final
 
 from ..model import Json
 from .evidence import Evidence, evidence, paired
 from .findings import Finding, broken, unknown
 from .heads import Stub, behind, references, stubs
+from .hiding import may_hide
 from .record import Record
 from .units import Block
 from .wires import messages_of, read_messages
@@ -25,12 +27,13 @@ __all__ = ["recoverable"]
 
 
 def recoverable(record: Record) -> Iterator[Finding]:
-    """BACK-1: what a reference promises is there; BACK-2: one leads to each message that went; BACK-3: it can be undone."""
+    """BACK-1: what a reference promises is there; BACK-2, BACK-4: one leads to what went or is hidden; BACK-3: undo undoes."""
     if record.outcome != "compacted":
         return
     seen = evidence(record)
     yield from _cleared(record, seen)
     yield from _references(record, seen)
+    yield from _hidden(record, seen)
     if record.undone is None:
         yield from unknown("BACK-3", "nobody tried to undo it")
     elif json.dumps(record.undone) != json.dumps(record.before):
@@ -101,6 +104,26 @@ def _is_part(wanted: Mapping[str, Json], value: Json) -> bool:
     """Whether *value* is an object that holds all of *wanted*: where a picture stands among other fields."""
     return bool(wanted) and isinstance(value, dict) and all(key in value and value[key] == one for key, one in wanted.items())
 
+
+def _hidden(record: Record, seen: Evidence) -> Iterator[Finding]:
+    """What the provider was asked to hide is stored, if there is a store; what is short is hardly longer without it."""
+    if record.stored is None:
+        return
+    texts = [text for ref, text in record.stored.items() if ref in record.given]
+    for hidden in may_hide(record):
+        block = hidden.block
+        if not hidden.is_new or len(block.text) < _WORTH_CHARS or block.text in texts:
+            continue
+        if hidden.what == "reasoning":
+            is_there = any(block.raw in _raws(_read(text), record.dialect) for text in texts if text[:1] == "{")
+        else:
+            is_there = any(_is_value(text, block) for text in texts)
+        if not is_there:
+            index = seen.before[hidden.at].index
+            yield from broken("BACK-4", f"{hidden.what} of message {index} may be hidden, and no reference leads to it")
+
+
+_WORTH_CHARS: Final = 400
 
 # --- Messages --------------------------------------------------------------------------------------------------------
 

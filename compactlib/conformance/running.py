@@ -228,6 +228,7 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
             min_gain=known.min_gain,
             clearing=known.clearing,
             clear_at_least=policy.clearing.clear_at_least_tokens,
+            newest_results=policy.clearing.keep,
             summariser=policy.summariser_window_tokens or known.window,
             tail=(outcome.report.get("sizes") or {}).get("tail"),
         )
@@ -253,7 +254,9 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
             rung=outcome.report.get("rung"),
             given=tuple(sorted({*outcome.issued, *(one.ref for one in outcome.dropped if one.ref is not None)})),
             cleared=tuple(sorted({unit["position"] for unit in outcome.report.get("cleared", ())})),
-            edits=outcome.edits,
+            edits=None if outcome.edits is None else dict(outcome.edits),
+            betas=outcome.betas,
+            request=None if outcome.thinking is None else _wire(outcome.request),
             over_by_tokens=outcome.over_by_tokens,
             irreducible_tokens=outcome.irreducible_tokens or None,
             fits=outcome.fits,

@@ -24,6 +24,7 @@ from types import MappingProxyType
 from typing import Final
 
 from .asking_saboteurs import ASKING
+from .clearing_saboteurs import CLEARING
 from .fact_saboteurs import FACTS
 from .honesty_saboteurs import HONESTY
 from .loss_saboteurs import LOSS
@@ -34,6 +35,6 @@ from .stability_saboteurs import STABILITY
 __all__ = ["SABOTEURS", "Saboteur"]
 
 SABOTEURS: Final[Mapping[str, Saboteur]] = MappingProxyType(
-    {saboteur.name: saboteur for saboteur in (*PROTOCOL, *LOSS, *STABILITY, *HONESTY, *FACTS, *ASKING)}
+    {saboteur.name: saboteur for saboteur in (*PROTOCOL, *LOSS, *CLEARING, *STABILITY, *HONESTY, *FACTS, *ASKING)}
 )
 """Every saboteur by its name."""

@@ -43,7 +43,7 @@ _KINDS: Final = frozenset({"prompt", "model", "result", "attachment", "harness",
 _COPIED: Final = (
     "reason", "when", "cut", "kept_prompt", "over_by_tokens", "irreducible_tokens", "fits", "dangling", "facts_left",
     "same_object", "same_tail", "kinds_told", "mutated", "summary_tokens", "pinned_tokens", "rung", "first_changed", "paid",
-    "stored",
+    "stored", "edits",
 )  # fmt: skip
 
 
@@ -113,14 +113,15 @@ def expand_record(body: Mapping[str, Any]) -> Record:
         "dialect": "anthropic",
         "before": {**around["before"], "messages": list(before)} if around else list(before),
         "after": {**around["after"], "messages": list(after)} if around else list(after),
-        "outcome": body.get("outcome", "unchanged" if before == after else "compacted"),
+        "outcome": body.get("outcome", "unchanged" if before == after and "edits" not in body else "compacted"),
         "kinds": kinds,
         "made_kinds": made_kinds,
         "sizes": sizes,
         "before_tokens": overhead + sum(sizes),
-        "after_tokens": overhead + sum(made_sizes),
+        "after_tokens": body.get("after_tokens", overhead + sum(made_sizes)),
         "limits": Limits(
             **{name: policy.get(f"{name}_tokens") for name in _SIZES},
+            newest_results=policy.get("newest_results"),
             step_cuts=policy.get("step_cuts") != "never",
         ),
         "pins": tuple((index, block) for index, block in body.get("pins", ())),
@@ -131,6 +132,8 @@ def expand_record(body: Mapping[str, Any]) -> Record:
         "quoting_headings": tuple(body.get("quoting_headings", ())),
         "again": tuple(body["again"]) if "again" in body else None,
         "cleared": tuple(body.get("cleared", ())),
+        "betas": tuple(body.get("betas", ())),
+        "given": tuple(body.get("given", ())),
         "undone": [message for message, _, _ in map(expand_message, body["undone"])] if "undone" in body else None,
     }
     made = Record(**record, **{name: body[name] for name in _COPIED if name in body})

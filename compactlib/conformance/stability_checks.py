@@ -23,7 +23,7 @@ def deterministic(record: Record) -> Iterator[Finding]:
 def idle(record: Record) -> Iterator[Finding]:
     """NOOP-1: below the trigger nothing is done; NOOP-2: nor when there is nothing new."""
     before, trigger = record.before_tokens, record.limits.trigger
-    if record.cleared and record.limits.clearing is not None:
+    if (record.cleared or record.edits is not None) and record.limits.clearing is not None:
         trigger = record.limits.clearing
     if record.when == "auto" and before is not None and trigger is not None and record.reason != "auto-off":
         if before <= trigger and (record.outcome != "unchanged" or record.exchanges):

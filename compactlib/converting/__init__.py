@@ -12,13 +12,16 @@ Rules it obeys
       appended later changes nothing that was written before.
     * Nothing goes in silence: see `losses`.  There and back again gives the
       same conversation, but for what was named.
+    * Law L1.  What is valid is so for the route that was named, too (`routes`,
+      `templates`).
     * Law L19.  Nothing that was passed in is changed or shared.
 
 How it works
     ``crossing`` reads messages into slots, free of any wire; ``batches`` brings
     calls and results together and gives them their ids; ``carriers`` moves
     media into results or out of them; ``writing`` writes the slots, ``around``
-    what stands around them.  Each is linear.
+    what stands around them; ``routes`` sees to what one route demands beyond
+    its dialect.  Each is linear.
 
 What is not here
     Mending (`compactlib.repair`): what is broken is carried over as it can be.
@@ -33,7 +36,7 @@ from ..dialects.reading import dumps
 from ..errors import PolicyError
 from ..model import Call, Conversation, Json, Origin, Result, Text, need_conversation
 from ..protocol.profiles import PROFILES, Profile, profile_named
-from ..protocol.repair import CONTINUE
+from ..protocol.repair import CONTINUE, repair
 from ..protocol.validator import check
 from ..protocol.violation import quote
 from .around import OUTSIDE, write_around, write_system
@@ -42,9 +45,10 @@ from .carriers import fold, move
 from .crossing import cross, words_of_system
 from .losses import LOSSES, Loss, Losses
 from .naming import ANY, IDS, NAMES, Names
+from .routes import fitted, named, takes
 from .slots import Piece, Slot
-from .templates import headed, in_turns, instructed, unpictured, worded
-from .writing import Template, Written, writer_for
+from .templates import headed, in_turns, instructed, one_text, unpictured, worded
+from .writing import Template, Writer, Written, writer_for
 
 __all__ = ["LOSSES", "Converted", "Loss", "convert"]
 
@@ -81,14 +85,16 @@ def convert(conversation: Conversation, *, dialect: str, profile: Profile | str 
     Args:
         conversation: the conversation.
         dialect: whose wire shape it is to have, such as ``"gemini"``.
-        profile: for which route, by name; by default the dialect's own.  For a
+        profile: for which route, by name; by default the dialect's own.  What
+            it demands beyond its dialect is seen to, each change a loss.  For a
             chat template (``strict-template`` and its kin) the sides take turns,
             and where it has no tools, calls and results become words.
 
     Raises:
         PolicyError: *conversation* is none, the profile is not known or is
             another dialect's, or nothing is written in this dialect.
-        WireError: no dialect has this name, or that of the conversation.
+        WireError: no dialect has this name, or that of the conversation; or
+            something in it that was not read but made by hand is no JSON.
 
     >>> body = [
     ...     {"role": "user", "content": "list the files"},
@@ -106,32 +112,48 @@ def convert(conversation: Conversation, *, dialect: str, profile: Profile | str 
     need_conversation(conversation)
     messages_key(dialect), messages_key(conversation.dialect)  # which raises if there is none
     target = _target(dialect, profile)
-    if dialect == conversation.dialect and not _has_no_form(conversation, target):
-        return Converted(render(conversation), (), (), conversation)
     if target.demands_turns:
+        if dialect == conversation.dialect and not _has_no_form(conversation, target):
+            return Converted(render(conversation), (), (), conversation)
         return _for_template(conversation, target)
+    return _for_route(conversation, target) if dialect == conversation.dialect else _across(conversation, target)
+
+
+def _across(conversation: Conversation, target: Profile) -> Converted:
+    """A conversation in another dialect, or in its own without what only its provider reads."""
+    dialect = target.dialect
     losses = Losses(conversation)
     ids, tools = Names(IDS[dialect]), Names(NAMES[dialect])
     slots = cross(conversation, dialect, losses)
     outside, slots = _system(conversation, slots, dialect, losses)
     slots = arrange(slots, conversation, ids, tools, losses)
-    slots = move(fold(slots, conversation, dialect, losses), dialect, losses)
+    slots = move(fold(slots, conversation, target, losses), target, losses)
     slots = _joined_head(slots, conversation, dialect)
     slots = _begun(slots, dialect, losses)
     if dialect == "mistral":
         slots = _instructed(slots, losses)
-    writer = writer_for(dialect, losses)
-    written = [message for slot in slots for message in writer.write(slot)]
-    messages: Json = [message for message, _origin in written]
-    body = messages
+    if target.system_first:
+        slots = _system_first(slots, losses)
+    called = [block.name for slot in slots for block, _origin in slot.pieces if isinstance(block, Call)]
+    around = {}
     if conversation.envelope.fields is not None or outside:
-        called = [block.name for slot in slots for block, _origin in slot.pieces if isinstance(block, Call)]
-        around = write_around(conversation, dialect, tools, called, losses)
-        body = {**write_system(dialect, outside), messages_key(dialect): messages, **around}
-    for old, new in tools.changed:
-        losses.around("name", "", f"the tool {quote(old)} is called {quote(new)} now, and the model will call it so")
-    made = _conversation(body, written, conversation, dialect)
-    return Converted(_of_kind(body, made.envelope.kind), losses.sorted(), ids.changed, made)
+        around = {**write_system(dialect, outside), **write_around(conversation, dialect, tools, called, losses)}
+    if dialect == conversation.dialect and around.pop("thinking", None) is not None:
+        losses.around("setting", "/thinking", "the setting 'thinking' was left out, because no reasoning crossed")
+    return _written(conversation, target, slots, writer_for(target, losses), around, ids, tools, losses)
+
+
+def _for_route(conversation: Conversation, target: Profile) -> Converted:
+    """A conversation of the target's dialect: as it is, mended, or, where seals are in the way, without reasoning."""
+    own = PROFILES[target.dialect]
+    if target is own or takes(conversation, target) or not takes(conversation, own):
+        return Converted(render(conversation), (), (), conversation)
+    mended = repair(conversation, profile=target)
+    if mended.left:
+        return _across(conversation, target)
+    losses = Losses(conversation)
+    named(mended.fixes, [conversation.position(at) for at in range(conversation.length)], losses)
+    return Converted(render(mended.conversation), losses.sorted(), (), mended.conversation)
 
 
 def _target(dialect: str, profile: Profile | str | None) -> Profile:
@@ -161,25 +183,45 @@ def _for_template(conversation: Conversation, target: Profile) -> Converted:
     losses = Losses(conversation)
     ids, tools = Names(IDS[dialect]), Names(NAMES[dialect] if has_tools and dialect != conversation.dialect else ANY)
     slots = cross(conversation, dialect, losses, tells_errors=not has_tools)
+    one_text(slots, conversation, losses)
     slots = [*(Slot("system", ((Text(text), None),), 0) for text in words_of_system(conversation, losses)), *slots]
     slots = arrange(slots, conversation, ids, tools, losses)
     if has_tools:
         slots = unpictured(slots, conversation, losses)
-    slots = move(slots, dialect, losses)
+    slots = move(slots, target, losses)
     if not has_tools:
         slots = worded(slots, losses)
     slots = instructed(headed(slots, conversation), losses, has_role="V-SYS-01" not in target.demands)
     slots = in_turns(slots, conversation, losses, apart=has_tools)
-    writer = Template(losses)
-    written = [message for slot in slots for message in writer.write(slot)]
-    body: Json = [message for message, _origin in written]
+    around = {}
     if conversation.envelope.fields is not None:
         around = write_around(conversation, dialect, tools, [], losses, has_tools=has_tools)
-        body = {messages_key(dialect): body, **around}
+    return _written(conversation, target, slots, Template(losses), around, ids, tools, losses)
+
+
+def _written(
+    conversation: Conversation,
+    target: Profile,
+    slots: list[Slot],
+    writer: Writer,
+    around: dict[str, Json],
+    ids: Names,
+    tools: Names,
+    losses: Losses,
+) -> Converted:
+    """What the slots are on the wire, with what stands around them, as the target takes it."""
+    pairs = [(message, slot.position) for slot in slots for message in writer.write(slot)]
+    written = [message for message, _position in pairs]
+    body: Json = [message for message, _origin in written]
+    if conversation.envelope.fields is not None or around:
+        body = {messages_key(target.dialect): body, **around}
     for old, new in tools.changed:
         losses.around("name", "", f"the tool {quote(old)} is called {quote(new)} now, and the model will call it so")
-    made = _conversation(body, written, conversation, dialect)
-    return Converted(_of_kind(body, made.envelope.kind), losses.sorted(), ids.changed, made)
+    made = _conversation(body, written, conversation, target.dialect)
+    fit = fitted(made, target, [position for _message, position in pairs], losses)
+    if fit is made:
+        return Converted(_of_kind(body, made.envelope.kind), losses.sorted(), ids.changed, made)
+    return Converted(render(fit), losses.sorted(), ids.changed, fit)
 
 
 def _of_kind(body: Json, kind: str) -> Json:
@@ -226,6 +268,16 @@ def _system(conversation: Conversation, slots: list[Slot], dialect: str, losses:
         if kept:
             losses.at("order", slot.position, "instructions from among the messages stand beside them now")
     return words, kept
+
+
+def _system_first(slots: list[Slot], losses: Losses) -> list[Slot]:
+    """The slots with all instructions before the others (rule O-SYS-01)."""
+    told = [slot for slot in slots if slot.side == "system"]
+    behind = next((at for at, slot in enumerate(slots) if slot.side != "system"), len(slots))
+    for slot in slots[behind:]:
+        if slot.side == "system":
+            losses.at("order", slot.position, "instructions from among the messages stand before them now")
+    return [*told, *(slot for slot in slots if slot.side != "system")]
 
 
 def _joined_head(slots: list[Slot], conversation: Conversation, dialect: str) -> list[Slot]:

@@ -206,10 +206,12 @@ def _place_of_tool(dialect: str, place: int) -> str:
 
 
 def _read_tool(tool: Tool, dialect: str, pointer: str, losses: Losses) -> _Declared | None:
-    value = tool.value
+    value: Json = tool.value
+    if not isinstance(value, dict):  # only of a tool that was made by hand
+        return None
     kind = value.get("type")
     key = "parameters"
-    fields = value
+    fields: Json = value
     if dialect == "anthropic":
         key = "input_schema"
         if kind not in (None, "custom") or key not in value:
@@ -243,7 +245,7 @@ def _read_tool(tool: Tool, dialect: str, pointer: str, losses: Losses) -> _Decla
     for word, said in fields.items():
         if word not in known and said is not None and said is not False:
             loss = "cache-mark" if word == "cache_control" else "field"
-            losses.around(loss, f"{pointer}/{word}", f"the field {quote(word)} of the tool {quote(tool.name)} was left out")
+            losses.around(loss, f"{pointer}/{word}", f"the field {quote(str(word))} of the tool {quote(tool.name)} was left out")
     if dialect != "anthropic" and isinstance(value.get("cache_control"), dict) and value is not fields:
         losses.around("cache-mark", pointer, f"the cache mark of the tool {quote(tool.name)} was left out")
     description = fields.get("description")
@@ -402,7 +404,7 @@ def _choice_inside(conversation: Conversation, losses: Losses) -> Json:
         if _camel(key) in ("functionCallingConfig", "toolChoice"):
             choice = value
         elif key != "tools" and value:
-            losses.around("setting", f"/toolConfig/{key}", f"the setting {quote(key)} was left out")
+            losses.around("setting", f"/toolConfig/{key}", f"the setting {quote(str(key))} was left out")
     return choice
 
 

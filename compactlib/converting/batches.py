@@ -59,7 +59,7 @@ class _Batch:
         self.open: dict[str, deque[Call]] = {}  # by the id in the input; the calls have their new ones
         self.results: list[Piece] = []
         self.notes: dict[int, list[Block]] = {}  # which of the results ends in which notes of media
-        self.answered = position  # where the first result stood
+        self.answered: dict[int, None] = {}  # where its results stood, in order
         self.beside: list[Piece] = []
 
 
@@ -189,8 +189,7 @@ class _Arranger:
                 self.losses.at("grouping", slot.position, "its results are in one message with those before them")
             is_first = False
             call = self._answered(batch, block)
-            if not batch.results:
-                batch.answered = slot.position
+            batch.answered.setdefault(slot.position)
             batch.results.append((Result(call.id, block.content, block.wire), origin))
         if others and isinstance(last, _Batch) and last.results and not is_first:
             last.beside += self._attached(last, others, slot.position) if last.open else others
@@ -275,9 +274,10 @@ class _Arranger:
             pieces = [*words, *calls]
             if any(new is not old for new, old in zip(pieces, one.pieces, strict=True)):
                 self.losses.at("order", one.positions[0], "the model's words stand before its calls now")
-            slots.append(Slot("model", tuple(pieces), one.positions[0]))
+            slots.append(Slot("model", tuple(pieces), one.positions[0], others=tuple(one.positions[1:])))
             for place, notes in one.notes.items():
                 one.results[place] = _noted(one.results[place], notes)
             if one.results:
-                slots.append(Slot("user", (*one.results, *one.beside), one.answered))
+                first, *others = one.answered or {one.positions[0]: None}
+                slots.append(Slot("user", (*one.results, *one.beside), first, others=tuple(others)))
         return slots

@@ -31,7 +31,7 @@ from attrs import evolve
 
 from ..model import Block, Conversation, Media, Origin, Result, Text
 from ..protocol.mending import IMAGE_MARKER
-from ..protocol.profiles import PROFILES
+from ..protocol.profiles import Profile
 from ..recognition import is_marker
 from ..turns import Kind, divide
 from .losses import Losses
@@ -42,10 +42,10 @@ __all__ = ["carries", "fold", "move"]
 _HOLE: Final = "(see attached image)"
 
 
-def carries(dialect: str) -> Callable[[Result, Media], bool]:
-    """Whether a result of *dialect* may carry a medium."""
-    kinds = PROFILES[dialect].result_media
-    words_only_if_error = dialect == "anthropic"  # rule A-IMG-01
+def carries(target: Profile) -> Callable[[Result, Media], bool]:
+    """Whether a result may carry a medium."""
+    kinds = target.result_media
+    words_only_if_error = target.dialect == "anthropic"  # rule A-IMG-01
 
     def may(result: Result, media: Media) -> bool:
         return media.kind in kinds and not (words_only_if_error and result.is_error)
@@ -56,12 +56,12 @@ def carries(dialect: str) -> Callable[[Result, Media], bool]:
 # -- into results ------------------------------------------------------------------------------------------------------
 
 
-def fold(slots: list[Slot], conversation: Conversation, dialect: str, losses: Losses) -> list[Slot]:
-    """The slots with media back in their results, where *dialect* allows it."""
-    if not PROFILES[dialect].result_media or not any(_announces(block) for slot in slots for block, _origin in slot.pieces):
+def fold(slots: list[Slot], conversation: Conversation, target: Profile, losses: Losses) -> list[Slot]:
+    """The slots with media back in their results, where *target* allows it."""
+    if not target.result_media or not any(_announces(block) for slot in slots for block, _origin in slot.pieces):
         return slots
     kinds = divide(conversation).kinds
-    may = carries(dialect)
+    may = carries(target)
     out: list[Slot] = []
     for slot in slots:
         batch = out[-1] if out else None
@@ -156,10 +156,10 @@ def _with(result: Result, parts: list[Block]) -> Result:
 # -- out of results ----------------------------------------------------------------------------------------------------
 
 
-def move(slots: list[Slot], dialect: str, losses: Losses) -> list[Slot]:
+def move(slots: list[Slot], target: Profile, losses: Losses) -> list[Slot]:
     """The slots with media that results may not carry behind them; where results are messages of their own, words too."""
-    may = carries(dialect)
-    beside = PROFILES[dialect].results == "user"
+    may = carries(target)
+    beside = target.results == "user"
     out: list[Slot] = []
     for slot in slots:
         if not slot.has_results:

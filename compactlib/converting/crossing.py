@@ -37,15 +37,13 @@ from ..dialects.reading import copy_json, dumps, loads
 from ..errors import WireError
 from ..model import Block, Call, Conversation, Json, Media, Message, Opaque, Origin, Reasoning, Result, Text
 from ..protocol.openai_chat import is_json
+from ..protocol.signatures import SENTINELS
 from ..protocol.violation import quote
 from .losses import Losses
 from .media import fit, plain_media
 from .slots import ANSWER, CALL, FAILED, Piece, Slot, note, pieces_of
 
-__all__ = ["SENTINEL", "UNPARSED", "cross", "is_shallow", "without_halves", "words_of_system"]
-
-SENTINEL: Final = "skip_thought_signature_validator"
-"""What Gemini takes in the place of a signature for a call that it did not make."""
+__all__ = ["UNPARSED", "cross", "is_shallow", "without_halves", "words_of_system"]
 
 UNPARSED: Final = "unparsed_arguments"
 """The key under which arguments that are no JSON object stand as a whole."""
@@ -157,9 +155,9 @@ def _lost(rest: Iterable[tuple[str, Json]]) -> list[tuple[str, str]]:
     """The fields of a residue that say something, each with the name of the loss that it is."""
     found = []
     for key, value in rest:
-        if value is None or value is False or key in _MEANINGLESS or value == SENTINEL:
+        if value is None or value is False or key in _MEANINGLESS:
             continue
-        if isinstance(value, str | list | dict) and not value:
+        if isinstance(value, str | list | dict) and (not value or (isinstance(value, str) and value in SENTINELS)):
             continue
         found.append((key, _BY_FIELD.get(key, "field")))
     return found
@@ -227,7 +225,7 @@ class _Crossing:
             case Media():
                 return self._media(position, place, block)
             case Reasoning():
-                if block.seal != SENTINEL:
+                if block.seal not in SENTINELS:
                     name, what = ("reasoning", "") if block.seal is None else ("seal", "sealed ")
                     self.losses.at(name, position, f"{what}reasoning of {len(block.text):,} characters was left out", place)
                 return None
@@ -278,7 +276,11 @@ class _Crossing:
             self._residue(position, place, block.wire.rest, tag)
         if tag not in _FUNCTIONS:
             self.losses.at("tool", position, f"a call of the kind {tag} is a function call now", place)
-        arguments, is_whole = self.arguments(block)
+        try:
+            arguments, is_whole = self.arguments(block)
+        except WireError as error:  # only a call that was made by hand
+            words = f"the arguments of {quote(block.id)} are no JSON: {error.problem}"
+            raise WireError(self.losses.path(position), words) from error
         if not is_whole:
             self.losses.at("arguments", position, "arguments that are no JSON object were put into one", place)
         whole = without_halves(arguments)
@@ -333,8 +335,11 @@ class _Crossing:
             return None
         return self._block(position, place, part)
 
-    def _media(self, position: int, place: int, block: Media) -> Block:
+    def _media(self, position: int, place: int, block: Media) -> Block | None:
         rest = block.wire.rest
+        if rest and block.wire.get("thought") is True:
+            self.losses.at("reasoning", position, "a picture that the model thought in was left out", place)
+            return None
         if rest:
             self._residue(position, place, tuple(item for item in rest if item[0] not in ("title", "name", "format")), "")
         detail = block.source.get("detail") if isinstance(block.source, dict) else None
@@ -405,7 +410,7 @@ def _as_object(call: Call) -> tuple[Json, bool]:
             read = None
         if isinstance(read, dict) and is_shallow(read):
             return read, True
-    return {UNPARSED: value if isinstance(value, str) else dumps(value)}, False
+    return {UNPARSED: value if isinstance(value, str) else dumps(copy_json(value))}, False
 
 
 def _as_string(call: Call) -> tuple[Json, bool]:
@@ -416,8 +421,8 @@ def _as_string(call: Call) -> tuple[Json, bool]:
     if value is None:
         return "{}", True
     if isinstance(value, dict):
-        return dumps(value), True
-    return dumps({UNPARSED: value}), False
+        return dumps(copy_json(value)), True
+    return dumps({UNPARSED: copy_json(value)}), False
 
 
 def _as_json(call: Call) -> tuple[Json, bool]:

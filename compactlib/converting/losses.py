@@ -106,6 +106,10 @@ class Losses:
         """All of them: those around the messages, then message by message."""
         return (*self._around, *sorted(self._found, key=_index))
 
+    def path(self, position: int) -> str:
+        """The JSON path of the message at *position*."""
+        return f"${self._root.replace('/', '.')}[{self._conversation.wire_index(position)}]"
+
     @property
     def count(self) -> int:
         """How many there are."""

@@ -67,7 +67,13 @@ _SUFFIXES: Final = {
     "gif": "image/gif",
     "webp": "image/webp",
     "pdf": "application/pdf",
+    "wav": "audio/wav",
+    "mp3": "audio/mp3",
+    "ogg": "audio/ogg",
+    "mp4": "video/mp4",
+    "webm": "video/webm",
 }
+_ADDRESSES: Final = ("https://", "http://")
 _DATA, _URL = "data", "url"
 
 # dialect -> kind -> in which ways a user message may hold it, and of which types as data; any where none are named
@@ -117,11 +123,13 @@ def plain_media(block: Media) -> Media | None:
         if words is None:
             return None
         data, mime = base64.b64encode(words.encode("utf-8", "surrogatepass")).decode("ascii"), "text/plain"
+    if data is not None and data.startswith(_ADDRESSES):  # some routes take an address where bytes are wanted
+        data, url = None, data
     if data is not None and not mime:
         known = _SOUNDS_BY_FIRST_CHARS if block.kind == "audio" else _BY_FIRST_CHARS
         mime = next((one for start, one in known.items() if data.startswith(start)), "")
     if data is None:
-        if url is None or not url.startswith(("https://", "http://")) or "generativelanguage.googleapis.com" in url:
+        if url is None or not url.startswith(_ADDRESSES) or "generativelanguage.googleapis.com" in url:
             return None
         suffix = url.partition("?")[0].rpartition(".")[2].lower()
         mime = mime or _SUFFIXES.get(suffix, "")

@@ -48,12 +48,14 @@ class Slot:
         pieces: what is said.
         position: which message of the input it is, or belongs to.
         is_tool: whether it was a message of nothing but a tool's answer.
+        others: other messages of the input that it is made of, whose calls or results are in it.
     """
 
     side: Literal["system", "user", "model"]
     pieces: tuple[Piece, ...]
     position: int
     is_tool: bool = False
+    others: tuple[int, ...] = ()
 
     @property
     def has_results(self) -> bool:

@@ -53,7 +53,7 @@ from ..turns import Kind, divide
 from .losses import Losses
 from .slots import Piece, Slot, note
 
-__all__ = ["headed", "in_turns", "instructed", "unpictured", "worded"]
+__all__ = ["headed", "in_turns", "instructed", "one_text", "unpictured", "worded"]
 
 _PLAIN: Final = re.compile(r"[\w.:/-]+")
 _HEAD: Final = frozenset({Origin.PIN, Origin.SUMMARY, Origin.REMINDER})
@@ -81,7 +81,8 @@ def worded(slots: Sequence[Slot], losses: Losses) -> list[Slot]:
             else:
                 pieces.append((block, origin))
         what = "calls are" if slot.side == "model" else "results are"
-        losses.at("words", slot.position, f"{what} plain words now: the template has no form for them")
+        for position in (slot.position, *slot.others):
+            losses.at("words", position, f"{what} plain words now: the template has no form for them")
         out.append(Slot(slot.side, tuple(pieces), slot.position))
     return out
 
@@ -94,6 +95,16 @@ def _mark(what: str, text: str) -> str:
 def _word(name: str) -> str:
     """An id or a name in a mark."""
     return name if _PLAIN.fullmatch(name) else repr(name)
+
+
+def one_text(slots: Sequence[Slot], conversation: Conversation, losses: Losses) -> None:
+    """Name the messages whose texts will be one, but for the head, which is told apart again."""
+    for slot in slots:
+        is_head = conversation.messages[slot.position].origin in _HEAD
+        if len(slot.pieces) > 1 and not is_head:
+            texts = sum(isinstance(block, Text) for block, _origin in slot.pieces)
+            if texts > 1 and not any(isinstance(block, Media) for block, _origin in slot.pieces):
+                losses.at("grouping", slot.position, "its texts are one now")
 
 
 def unpictured(slots: Sequence[Slot], conversation: Conversation, losses: Losses) -> list[Slot]:
@@ -131,6 +142,8 @@ def instructed(slots: Sequence[Slot], losses: Losses, *, has_role: bool) -> list
         if slot.side == "system":
             losses.at("order", slot.position, "instructions from among the messages stand before them now")
     pieces = tuple(piece for slot in told for piece in slot.pieces)
+    if len(pieces) > 1:
+        losses.around("grouping", "", "all instructions are one text now")
     first = evolve(told[0], pieces=pieces)
     if has_role:
         return [first, *rest]
@@ -178,10 +191,11 @@ def in_turns(slots: Sequence[Slot], conversation: Conversation, losses: Losses, 
         losses: where what was changed is noted.
         apart: whether calls and results do not count, because the template has forms for them.
     """
-    kinds = divide(conversation).kinds
+    division = divide(conversation)
+    kinds, last_person = division.kinds, division.last_person
     out: list[Slot] = []
     spoke = earlier = ""  # the side that spoke last, of those that count, and the one before
-    for slot in (_stated(slot, kinds[slot.position]) for slot in slots):
+    for slot in (_stated(slot, kinds[slot.position], is_last=slot.position == last_person) for slot in slots):
         if slot.side == "system" or slot.has_results:
             out.append(slot)
             continue
@@ -206,12 +220,12 @@ def in_turns(slots: Sequence[Slot], conversation: Conversation, losses: Losses, 
     return out
 
 
-def _stated(slot: Slot, kind: Kind) -> Slot:
-    """The slot with the origin that its place tells, where nobody stated one."""
+def _stated(slot: Slot, kind: Kind, *, is_last: bool) -> Slot:
+    """The slot with the origin that its place tells, where nobody stated one; what may be a person's last words stays so (L8)."""
     known = _BY_KIND.get(kind) if slot.side == "user" and not slot.has_results else None
     if known is None or any(origin is not None for _block, origin in slot.pieces):
         return slot
-    return evolve(slot, pieces=tuple((block, known) for block, _origin in slot.pieces))
+    return evolve(slot, pieces=tuple((block, Origin.UNKNOWN if is_last else known) for block, _origin in slot.pieces))
 
 
 def _side(slot: Slot, *, apart: bool) -> str:
@@ -224,5 +238,5 @@ def _may_join(first: Slot, second: Slot) -> bool:
     """Whether two messages of a user's may become one: never a tool's words and a person's."""
     sides = [{origin for _block, origin in slot.pieces} for slot in (first, second)]
     of_tools = [bool(origins & _OF_TOOLS) for origins in sides]
-    of_persons = [bool(origins & {None, Origin.HUMAN}) for origins in sides]
+    of_persons = [bool(origins & {None, Origin.HUMAN, Origin.UNKNOWN}) for origins in sides]
     return not (any(of_tools) and any(of_persons))

@@ -31,7 +31,9 @@ from typing import Final, TypeAlias
 from ..dialects.reading import dumps, loads
 from ..errors import WireError
 from ..model import Block, Call, Json, Media, Origin, Result, Text
-from .crossing import SENTINEL, is_shallow
+from ..protocol.profiles import Profile
+from ..protocol.signatures import SENTINEL
+from .crossing import is_shallow
 from .losses import Losses
 from .media import DOCUMENTS, address, words_of
 from .slots import Piece, Slot, stated
@@ -52,10 +54,16 @@ class Writer:
 
     Attributes:
         losses: where what had to be bent is noted.
+        instructing: the role of instructions among the messages.
     """
 
     def __init__(self, losses: Losses) -> None:
         self.losses: Final = losses
+        self.instructing = "system"
+
+    def role(self, slot: Slot) -> str:
+        """The role of a slot that is not the model's."""
+        return self.instructing if slot.side == "system" else "user"
 
     def write(self, slot: Slot) -> Iterator[Written]:
         """The messages that a slot is."""
@@ -233,7 +241,7 @@ class _Chat(Writer):
                     content = block.content if isinstance(block.content, str) else self.content(block.blocks)
                     yield {"role": "tool", "tool_call_id": block.call_id, "content": content}, origin
         else:
-            yield {"role": slot.side, "content": self.content(_blocks(slot.pieces))}, stated(slot.pieces)
+            yield {"role": self.role(slot), "content": self.content(_blocks(slot.pieces))}, stated(slot.pieces)
 
     def _model(self, blocks: list[Block]) -> Json:
         calls = [block for block in blocks if isinstance(block, Call)]
@@ -275,7 +283,7 @@ class Template(_Chat):
 
 def _one_origin(origins: tuple[Origin, ...]) -> Origin:
     """The origin of one text that holds words of all these: a person's, if any are; else a tool's."""
-    return next((one for one in (Origin.HUMAN, Origin.TOOL, Origin.ATTACHMENT) if one in origins), origins[0])
+    return next((one for one in (Origin.HUMAN, Origin.UNKNOWN, Origin.TOOL, Origin.ATTACHMENT) if one in origins), origins[0])
 
 
 class _Mistral(_Chat):
@@ -308,7 +316,7 @@ class _Responses(Writer):
                     output = block.content if isinstance(block.content, str) else self.content(block.blocks)
                     yield {"type": "function_call_output", "call_id": block.call_id, "output": output}, origin
         else:
-            yield {"role": slot.side, "content": self.content(blocks)}, stated(slot.pieces)
+            yield {"role": self.role(slot), "content": self.content(blocks)}, stated(slot.pieces)
         self._is_model = slot.side == "model"
 
     def _model(self, slot: Slot, blocks: list[Block]) -> Iterator[Written]:
@@ -349,6 +357,9 @@ _WRITERS: Final[Mapping[str, Callable[[Losses], Writer]]] = {
 }
 
 
-def writer_for(dialect: str, losses: Losses) -> Writer:
-    """The writer of a dialect."""
-    return _WRITERS[dialect](losses)
+def writer_for(target: Profile, losses: Losses) -> Writer:
+    """The writer for a route."""
+    writer = _WRITERS[target.dialect](losses)
+    if "system" not in target.roles:
+        writer.instructing = "developer"
+    return writer

@@ -30,6 +30,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ..arguments import told
 from ..errors import WireError
 from ..model import Json
 
@@ -212,11 +213,18 @@ def dumps(value: Json) -> str:
     Write JSON compactly, keeping key order, spelling of numbers and letters.
 
     Lone surrogates become escapes, so the text can always be encoded.
+
+    Raises:
+        WireError: *value* holds something that JSON cannot, or too deep.
     """
     try:
-        text = "".join(_spell(value)) if _has_spelled(value) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if _has_spelled(value):
+            text = "".join(_spell(value))
     except RecursionError as error:
         raise WireError("$", f"nested deeper than {MAX_DEPTH} levels") from error
+    except (TypeError, ValueError) as error:
+        raise WireError("$", f"no JSON value: {told(error)}") from error
     return text if text.isascii() else _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

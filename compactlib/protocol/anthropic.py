@@ -39,6 +39,7 @@ from typing import Final
 
 from ..model import Block, Call, Json, Media, Message, Opaque, Origin, Reasoning, Result, Text
 from .automaton import Breach, Event, State
+from .binding import is_bound
 from .media import MediaRules
 from .profiles import MEDIA_MARKERS, Profile, takes_prefill
 from .reader import NEXT, PLACE_BITS, Around, Mode, Reader, has_lone_surrogate, reads_like_harness
@@ -76,7 +77,8 @@ class AnthropicReader(Reader):
         super().__init__(profile, around)
         self._tools = around.tools
         self._names: set[str] = set()  # names that were found good
-        self._seals = Seals(self, thinking_mode(around.conversation), around.original)
+        asked = around.conversation
+        self._seals = Seals(self, thinking_mode(asked), around.original, bound=is_bound(asked))
         self._servers = ServerTools(self)
         self._media = MediaRules(self)
         self._marks = cache_marks(around.conversation)
@@ -162,6 +164,8 @@ class AnthropicReader(Reader):
                     if origin is None and machine.waiting and reads_like_harness(content):
                         origin = Origin.HARNESS
                     see(_PROMPT if origin is None or origin is _HUMAN else _NOTE)
+                    if seals.bound:
+                        seals.note(_origin_of(message, 0))
                     if not (content >= "!" and content.isascii()):
                         self._odd_content(content)
                     continue
@@ -284,6 +288,8 @@ class AnthropicReader(Reader):
         if isinstance(block, Text):
             self._seals.fresh = True
             self.machine.see(_PROMPT if self._is_spoken(message, place, block.text) else _NOTE)
+            if self._seals.bound:
+                self._seals.note(_origin_of(message, place))
             self._text(block, place, alone=len(message.content) == 1)
             return
         if isinstance(block, Result):
@@ -546,7 +552,12 @@ class AnthropicReader(Reader):
 
 def _is_human(message: Message, place: int) -> bool:
     """Whether a block's stated origin is a person."""
+    return _origin_of(message, place) is _HUMAN
+
+
+def _origin_of(message: Message, place: int) -> Origin | None:
+    """A block's stated origin."""
     origin = message.origin
     if isinstance(origin, tuple):
-        return place < len(origin) and origin[place] is _HUMAN
-    return origin is _HUMAN
+        return origin[place] if place < len(origin) else None
+    return origin

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from ..model import Conversation, Json
 from ..models import model_named
@@ -51,7 +51,6 @@ __all__ = [
     "judge_edits",
     "judge_items",
     "read_edits",
-    "with_edits",
 ]
 
 LEAST_COMPACT_TOKENS: Final = 50_000
@@ -205,25 +204,6 @@ def edits_in(listed: Json) -> tuple[Edit, ...]:
         if isinstance(kind, str) and kind in _EDITS and not _odd_fields(edit, kind):
             found.append(_MAKERS[kind](edit))
     return tuple(found)
-
-
-def with_edits(conversation: Conversation, management: Json) -> Conversation:
-    """
-    The conversation with *management* as the ``context_management`` of its request; itself if it has no body to put it into.
-
-    >>> from compactlib.dialects import parse, render
-    >>> asked = with_edits(parse({"model": "m", "messages": []}, dialect="anthropic"), {"edits": []})
-    >>> render(asked)
-    {'model': 'm', 'messages': [], 'context_management': {'edits': []}}
-    """
-    fields = conversation.envelope.fields
-    if fields is None:
-        return conversation
-    names = [name for name, _ in fields]
-    name = "context_management"
-    pairs = fields if name in names else (*fields, (name, None))
-    made = tuple((key, management if key == name else value) for key, value in pairs)
-    return evolve(conversation, envelope=evolve(conversation.envelope, fields=made))
 
 
 def _is_compaction(entry: Json) -> bool:

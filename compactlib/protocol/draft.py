@@ -29,11 +29,11 @@ from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
 
-from ..model import Block, Call, Conversation, Json, Message, Opaque, Origin, Reasoning, Text, Wire, wire
+from ..model import Block, Call, Conversation, Json, Message, Opaque, Origin, Reasoning, Result, Text, Wire, wire
 from ..turns import divide
 from .profiles import Profile
 from .reader import Mode
-from .signatures import SIGNATURES
+from .signatures import SENTINELS, SIGNATURES
 from .validator import check
 from .violation import Violation
 
@@ -186,7 +186,12 @@ def _is_seal(block: Block) -> bool:
     """Whether it is reasoning, or the provider's own, or carries a thought signature."""
     if isinstance(block, Opaque):
         return block.kind in _SEALED_KINDS
-    return isinstance(block, Reasoning) or any(block.wire.get(key) for key in SIGNATURES)
+    return isinstance(block, Reasoning) or any(_is_signature(block.wire.get(key)) for key in SIGNATURES)
+
+
+def _is_signature(value: Json) -> bool:
+    """Whether it is a provider's, and not the word that stands for a lost one."""
+    return bool(value) and not (isinstance(value, str) and value in SENTINELS)
 
 
 def _one(messages: Sequence[Message]) -> Message:
@@ -223,7 +228,7 @@ def rebuilt(message: Message, pieces: Sequence[Piece]) -> Message:
     known = [origin for _block, origin in pieces]
     origin: Origin | tuple[Origin, ...] | None = None
     if any(one is not None for one in known) and not (message.origin is None and content):
-        stated = tuple(one or Origin.HUMAN for one in known)
+        stated = tuple(one or (Origin.TOOL if isinstance(block, Result) else Origin.HUMAN) for block, one in pieces)
         origin = stated[0] if len(set(stated)) == 1 else stated
     shape = message.wire
     if message.role == "model" and "tool_calls" in shape.keys and not any(isinstance(block, Call) for block in blocks):

@@ -63,7 +63,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from ..arguments import need
-from ..model import Conversation, Json, Message, need_conversation
+from ..model import Conversation, Json, Message, Origin, need_conversation
 from ..turns import Kind, divide, origins
 from .alternation import ALTERNATION, alternate
 from .answering import answer_calls
@@ -207,13 +207,16 @@ def _merge(draft: Draft, errors: tuple[Violation, ...]) -> None:
     out: list[Slot] = []
     joined: list[Piece] = []  # the pieces of the last message in `out`, once something was merged into it
     conversation = draft.conversation
-    kinds = divide(conversation).kinds[len(conversation.messages) - len(draft.slots) :]  # behind a fused head
+    division = divide(conversation)
+    before = len(conversation.messages) - len(draft.slots)  # a fused head is one slot
+    kinds = division.kinds[before:]
+    last = -1 if division.last_person is None else division.last_person - before
     for at, (message, source) in enumerate(draft.slots):
-        last = out[-1][0] if out else None
-        may_join = last is not None and last.role == message.role and not (draft.is_sealed(last) or draft.is_sealed(message))
-        if at in named and last is not None and may_join:
-            joined = joined or _told_pieces(last, kinds[at - 1])
-            joined += _told_pieces(message, kinds[at])
+        behind = out[-1][0] if out else None
+        may_join = behind is not None and behind.role == message.role and not any(map(draft.is_sealed, (behind, message)))
+        if at in named and behind is not None and may_join:
+            joined = joined or _told_pieces(behind, kinds[at - 1], is_last=at - 1 == last)
+            joined += _told_pieces(message, kinds[at], is_last=at == last)
             draft.say("merge-same-role", named[at], source, "joined a message to the one before it, of the same side")
             continue
         if joined:
@@ -232,15 +235,18 @@ def _has_pending(draft: Draft) -> bool:
     return bool(divide(draft.conversation).pending)
 
 
-def _told_pieces(message: Message, kind: Kind) -> list[Piece]:
+def _told_pieces(message: Message, kind: Kind, *, is_last: bool) -> list[Piece]:
     """
     The pieces of a message, with the origins of an attachment or a reminder.
 
     They are told by the message as a whole, and could not be told from its
     pieces: what holds both would look like a prompt, and close its turn (L5).
+    What may be a person's last words stays so, whatever they look like (L8).
     """
     if message.origin is not None or kind not in (Kind.ATTACHMENT, Kind.HARNESS):
         return pieces_of(message)
+    if is_last:
+        return [(block, Origin.UNKNOWN) for block in message.blocks]
     return list(zip(message.blocks, origins(message, kind), strict=True))
 
 

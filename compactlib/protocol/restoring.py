@@ -37,7 +37,7 @@ from typing import Final
 from attrs import evolve
 
 from ..model import Block, Call, Json, Message, Opaque, Reasoning, Text, Wire
-from .draft import Draft, Piece, pieces_of, rebuilt
+from .draft import Draft, Piece, pieces_of, rebuilt, with_key
 from .parts import signed_call
 from .seals import SEALED, sealed_of
 from .signatures import SENTINELS, SIGNATURES, signed, signed_json
@@ -49,7 +49,7 @@ _Restorer = Callable[[Message, list[Json]], Message]
 """From a message, and what the model returned, to the message with what is sealed put back; itself if that cannot be done."""
 
 _RULES: Final = frozenset(
-    {"A-THINK-01", "A-THINK-02", "A-THINK-03", "A-THINK-05", "G-BATCH-01", "G-SIG-01", "G-SIG-02", "R-ENC-01"}
+    {"A-THINK-01", "A-THINK-02", "A-THINK-03", "A-THINK-05", "G-BATCH-01", "G-SIG-01", "G-SIG-02", "R-ENC-01", "R-STORE-01"}
 )
 
 
@@ -224,8 +224,8 @@ def _by_id(message: Message, returned: list[Json]) -> Message:
     if not isinstance(seal, str):
         return message
     if isinstance(block, Reasoning):
-        made: Block = evolve(block, seal=seal)
-    elif isinstance(block, Opaque):
+        made: Block = evolve(block, seal=seal, wire=with_key(block.wire, "encrypted_content"))
+    elif isinstance(block, Opaque) and block.kind == item.get("type"):  # a reference to an item has none
         made = Opaque(block.kind, {**block.value, "encrypted_content": seal})
     else:
         return message

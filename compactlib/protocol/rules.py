@@ -92,17 +92,19 @@ def find(error_text: str) -> tuple[Rule, ...]:
     """
     pasted = _plain(error_text)
     fits = {
-        rule.id: max((_fit(_cut(line), pasted) for line in rule.error.splitlines()), default=0)
+        rule.id: max(((_fit(_cut(line), pasted), len(line)) for line in rule.error.splitlines()), default=(0, 0))
         for rule in chain.from_iterable(book.TABLE for book in _BOOKS)
     }
-    if max(fits.values()) < _ENOUGH_PERCENT:
+    best_fit, _chars = max(fits.values())
+    if best_fit < _ENOUGH_PERCENT:
         starts = {
             rule.id: max((_start(_cut(line), pasted) for line in rule.error.splitlines()), default=0) for rule in RULES.values()
         }
         best = max(_LEAST_START_CHARS, *starts.values())
         return tuple(rule for rule in RULES.values() if starts[rule.id] == best)
-    least = max(_ENOUGH_PERCENT, max(fits.values()) - _CLOSE_PERCENT)
-    return tuple(sorted((rule for rule in RULES.values() if fits[rule.id] >= least), key=lambda rule: -fits[rule.id]))
+    least = max(_ENOUGH_PERCENT, best_fit - _CLOSE_PERCENT)
+    found = (rule for rule in RULES.values() if fits[rule.id][0] >= least)
+    return tuple(sorted(found, key=lambda rule: fits[rule.id], reverse=True))  # of two that fit alike, the longer says more
 
 
 def message_index(error_text: str) -> int | None:

@@ -1,11 +1,12 @@
 """
 Sealed reasoning in an Anthropic conversation: whole, unaltered, in its place.
 
-Rules A-THINK-01 to A-THINK-06 and law L5.  What counts is the *current loop*:
+Rules A-THINK-01 to A-THINK-07 and law L5.  What counts is the *current loop*:
 the model's messages since the user last said something.  There the provider
 wants thinking as it was returned, first of all in the loop's first message;
 before it, thinking may be gone.  Whether blocks are as they were returned can
-only be told where the caller says what was returned.
+only be told where the caller says what was returned; whether they stand behind what
+they stood behind then, only where a summary shows that they do not.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ..model import Block, Json, Message, Opaque, Reasoning
+from ..model import Block, Json, Message, Opaque, Origin, Reasoning
 from .automaton import State
 from .reader import Mode, Reader
 from .violation import Violation
@@ -33,6 +34,7 @@ class Seals:
         fresh: the user spoke, and the model has not answered yet.
         looped: the loop has called a tool.
         compares: it is known what the provider returned.
+        bound: the provider checks what stands before thinking (A-THINK-07); and nothing was found yet.
     """
 
     __slots__ = (
@@ -43,20 +45,24 @@ class Seals:
         "_opens",
         "_original",
         "_reader",
+        "_summary",
         "_thinking",
         "_trailing",
+        "bound",
         "compares",
         "fresh",
         "looped",
     )
 
-    def __init__(self, reader: Reader, thinking: str, original: Mapping[int, Json]) -> None:
+    def __init__(self, reader: Reader, thinking: str, original: Mapping[int, Json], *, bound: bool) -> None:
         self._reader: Final = reader
         self._thinking: Final = thinking
         self._original: Final = original
         self.fresh = True
         self.looped = False
         self.compares: Final = bool(original)
+        self.bound = bound
+        self._summary = -1  # the last message that holds a summary
         self._first = -1  # the loop's first message,
         self._opens = False  # which begins with thinking
         self._opening = ""  # and where it begins
@@ -83,6 +89,15 @@ class Seals:
             self._reader.report(
                 "A-CACHE-03", path + "/cache_control", "a cache mark on a thinking block", "the mark on another block"
             )
+        if self.bound and self._summary >= 0:
+            self.bound = False  # once: what holds for one block holds for all behind it
+            words = f"thinking behind the summary in message {self._summary}, which did not stand there if it is older"
+            self._reader.report("A-THINK-07", path, words, "none, or thinking.block_binding that drops it")
+
+    def note(self, origin: Origin | None) -> None:
+        """Words of this origin stand in the message being read."""
+        if origin is Origin.SUMMARY:
+            self._summary = self._reader.index
 
     def trail(self, position: int) -> None:
         """The message being read ends in thinking."""

@@ -412,7 +412,7 @@ def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, before:
     for share in (room // 3, room):
         late: list[_Finding] = []
         for finding in waiting:
-            key = finding.section if finding.section in taken else _FALLBACK.get(finding.section, "critical")
+            key = next(key for key in (finding.section, _FALLBACK.get(finding.section), "critical") if key in taken)
             cost = counter(finding.text + "\n") + (0 if key in shown else frame[key])
             if cost > room:
                 continue

@@ -260,7 +260,7 @@ def recognise(messages: Sequence[Message], *, fuse: Literal["yes", "text", "no"]
         taken apart), and the range of them that is one message on the wire.
     """
     for position, message in enumerate(messages):
-        if message.role in ("system", "developer") or _is_compaction(message):
+        if message.role in ("system", "developer", "other") or _is_compaction(message):
             continue
         if message.role != "user":
             break

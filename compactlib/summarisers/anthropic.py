@@ -21,7 +21,7 @@ from typing import Any
 
 from ..summaries.acceptance import Summary
 from ..summaries.rendering import SummaryRequest
-from .asking import Asking, figures, need_transcript, well_formed
+from .asking import Asking, Asynchronous, Synchronous, figures, well_formed
 
 __all__ = ["AnthropicSummariser", "AsyncAnthropicSummariser"]
 
@@ -33,18 +33,28 @@ class _Anthropic(Asking):
     _key_names = ("api_key", "auth_token", "credentials")
     _key_hint = "set ANTHROPIC_API_KEY"
 
-    def _arguments(self, request: SummaryRequest) -> dict[str, Any]:
-        need_transcript(request)
-        return {
-            "model": self.model,
-            "max_tokens": self._reply_limit(request),
-            "system": well_formed(request.instructions),
-            "messages": [{"role": "user", "content": well_formed(request.text)}],
-            "timeout": self._timeout_seconds,
-        }
+    def _create(self, request: SummaryRequest) -> Any:
+        return self.client.messages.create(
+            model=self.model,
+            max_tokens=self._reply_limit(request),
+            system=well_formed(request.instructions),
+            messages=[{"role": "user", "content": well_formed(request.text)}],
+            timeout=self._timeout_seconds,
+        )
+
+    def _summary(self, reply: Any) -> Summary:
+        blocks = reply.content or []
+        kinds = [str(getattr(block, "type", "")) for block in blocks]
+        texts = [block.text for block, kind in zip(blocks, kinds, strict=True) if kind == "text"]
+        return Summary(
+            "".join(texts),
+            usage=figures(reply.usage),
+            stop=str(reply.stop_reason),
+            tool_calls=sum(kind.endswith("tool_use") for kind in kinds),
+        )
 
 
-class AnthropicSummariser(_Anthropic):
+class AnthropicSummariser(_Anthropic, Synchronous):
     """
     Answers a `SummaryRequest` by one of Anthropic's models.
 
@@ -57,43 +67,8 @@ class AnthropicSummariser(_Anthropic):
 
     _client_class = "Anthropic"
 
-    def __call__(self, request: SummaryRequest) -> Summary:
-        """
-        The model's answer.
 
-        Raises:
-            SummariserError: there was none; its subclasses say what may help.
-            TimeoutError: it took too long.
-        """
-        with self._failures():
-            return _summary(self.client.messages.create(**self._arguments(request)))
-
-
-class AsyncAnthropicSummariser(_Anthropic):
+class AsyncAnthropicSummariser(_Anthropic, Asynchronous):
     """The same with the asynchronous client, for `compactlib.acompact`."""
 
     _client_class = "AsyncAnthropic"
-
-    async def __call__(self, request: SummaryRequest) -> Summary:
-        """
-        The model's answer.
-
-        Raises:
-            SummariserError: there was none; its subclasses say what may help.
-            TimeoutError: it took too long.
-        """
-        with self._failures():
-            return _summary(await self.client.messages.create(**self._arguments(request)))
-
-
-def _summary(message: Any) -> Summary:
-    """What the engine wants to know of a reply."""
-    blocks = message.content or []
-    kinds = [str(getattr(block, "type", "")) for block in blocks]
-    texts = [block.text for block, kind in zip(blocks, kinds, strict=True) if kind == "text"]
-    return Summary(
-        "".join(texts),
-        usage=figures(message.usage),
-        stop=str(message.stop_reason),
-        tool_calls=sum(kind.endswith("tool_use") for kind in kinds),
-    )

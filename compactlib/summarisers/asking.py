@@ -2,8 +2,9 @@
 What the summarisers that ask a model have in common.
 
 What this is
-    `Asking`, the base of those that use an official SDK; and what the command
-    needs of the same kind (`need_seconds`, `well_formed`).
+    `Asking`, the base of those that use an official SDK, and what each is as
+    well, `Synchronous` or `Asynchronous`; and what the command needs of the
+    same kind (`need_seconds`, `need_transcript`, `well_formed`).
 
 Rules it obeys
     * A summariser is checked when it is made, not when it is first asked: a
@@ -31,10 +32,21 @@ from typing import Any, ClassVar, Final
 from ..arguments import LARGEST, need, need_whole, shown
 from ..errors import PolicyError, SummariserError
 from ..models import model_named
+from ..summaries.acceptance import Summary
 from ..summaries.rendering import SummaryRequest
 from .failing import failure
 
-__all__ = ["SPARE_TOKENS", "TIMEOUT_SECONDS", "Asking", "figures", "need_seconds", "need_transcript", "well_formed"]
+__all__ = [
+    "SPARE_TOKENS",
+    "TIMEOUT_SECONDS",
+    "Asking",
+    "Asynchronous",
+    "Synchronous",
+    "figures",
+    "need_seconds",
+    "need_transcript",
+    "well_formed",
+]
 
 TIMEOUT_SECONDS: Final = 300.0
 """How long a model may take."""
@@ -60,6 +72,14 @@ class Asking:
     _key_names: ClassVar[tuple[str, ...]]
     """Where a client holds what it identifies itself by."""
     _key_hint: ClassVar[str]
+
+    def _create(self, request: SummaryRequest) -> Any:
+        """What the client makes of a request: the provider's reply, or what is awaited for it."""
+        raise NotImplementedError
+
+    def _summary(self, reply: Any) -> Summary:
+        """What the engine wants to know of a reply."""
+        raise NotImplementedError
 
     def __init__(
         self,
@@ -148,6 +168,32 @@ class Asking:
             kind=next((kind for kind in kinds if isinstance(kind, str)), ""),
             retry_after_seconds=_seconds(error.response.headers.get("retry-after")),
         )
+
+
+class Synchronous(Asking):
+    """One that is called."""
+
+    def __call__(self, request: SummaryRequest) -> Summary:
+        """
+        The model's answer.
+
+        Raises:
+            SummariserError: there was none; its subclasses say what may help.
+            TimeoutError: it took too long.
+        """
+        need_transcript(request)
+        with self._failures():
+            return self._summary(self._create(request))
+
+
+class Asynchronous(Asking):
+    """One that is awaited, for `compactlib.acompact`."""
+
+    async def __call__(self, request: SummaryRequest) -> Summary:
+        """The model's answer; it raises as `Synchronous` does."""
+        need_transcript(request)
+        with self._failures():
+            return self._summary(await self._create(request))
 
 
 def _loaded(package: str) -> Any:

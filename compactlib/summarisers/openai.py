@@ -24,7 +24,7 @@ from typing import Any
 from ..errors import SummariserError
 from ..summaries.acceptance import Summary
 from ..summaries.rendering import SummaryRequest
-from .asking import SPARE_TOKENS, TIMEOUT_SECONDS, Asking, figures, need_transcript, well_formed
+from .asking import Asking, Asynchronous, Synchronous, figures, well_formed
 
 __all__ = ["AsyncOpenAISummariser", "OpenAISummariser"]
 
@@ -36,34 +36,32 @@ class _OpenAI(Asking):
     _key_names = ("api_key", "workload_identity")
     _key_hint = "set OPENAI_API_KEY; a server that wants none takes any"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        client: Any = None,
-        base_url: str | None = None,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-        spare_tokens: int = SPARE_TOKENS,
-    ) -> None:
-        super().__init__(model, client=client, base_url=base_url, timeout_seconds=timeout_seconds, spare_tokens=spare_tokens)
+    def _create(self, request: SummaryRequest) -> Any:
         host = str(getattr(getattr(self.client, "base_url", ""), "host", ""))
         is_its_own = host == "openai.com" or host.endswith((".openai.com", ".openai.azure.com"))
-        self._limit_name = "max_completion_tokens" if is_its_own else "max_tokens"
-
-    def _arguments(self, request: SummaryRequest) -> dict[str, Any]:
-        need_transcript(request)
-        return {
-            "model": self.model,
-            self._limit_name: self._reply_limit(request),
-            "messages": [
+        limit = {"max_completion_tokens" if is_its_own else "max_tokens": self._reply_limit(request)}
+        return self.client.chat.completions.create(
+            model=self.model,
+            messages=[
                 {"role": "system", "content": well_formed(request.instructions)},
                 {"role": "user", "content": well_formed(request.text)},
             ],
-            "timeout": self._timeout_seconds,
-        }
+            timeout=self._timeout_seconds,
+            **limit,
+        )
+
+    def _summary(self, reply: Any) -> Summary:
+        choices = getattr(reply, "choices", None)
+        if not choices or choices[0].message is None:
+            raise SummariserError("the provider's answer holds no choice")
+        [choice, *_] = choices
+        message = choice.message
+        calls = len(message.tool_calls or ()) + (message.function_call is not None)
+        stop = "refusal" if message.refusal else str(choice.finish_reason)
+        return Summary(message.content or "", usage=figures(reply.usage), stop=stop, tool_calls=calls)
 
 
-class OpenAISummariser(_OpenAI):
+class OpenAISummariser(_OpenAI, Synchronous):
     """
     Answers a `SummaryRequest` by a model of OpenAI's or of a compatible server.
 
@@ -76,42 +74,8 @@ class OpenAISummariser(_OpenAI):
 
     _client_class = "OpenAI"
 
-    def __call__(self, request: SummaryRequest) -> Summary:
-        """
-        The model's answer.
 
-        Raises:
-            SummariserError: there was none; its subclasses say what may help.
-            TimeoutError: it took too long.
-        """
-        with self._failures():
-            return _summary(self.client.chat.completions.create(**self._arguments(request)))
-
-
-class AsyncOpenAISummariser(_OpenAI):
+class AsyncOpenAISummariser(_OpenAI, Asynchronous):
     """The same with the asynchronous client, for `compactlib.acompact`."""
 
     _client_class = "AsyncOpenAI"
-
-    async def __call__(self, request: SummaryRequest) -> Summary:
-        """
-        The model's answer.
-
-        Raises:
-            SummariserError: there was none; its subclasses say what may help.
-            TimeoutError: it took too long.
-        """
-        with self._failures():
-            return _summary(await self.client.chat.completions.create(**self._arguments(request)))
-
-
-def _summary(completion: Any) -> Summary:
-    """What the engine wants to know of a reply."""
-    choices = getattr(completion, "choices", None)
-    if not choices or choices[0].message is None:
-        raise SummariserError("the provider's answer holds no choice")
-    [choice, *_] = choices
-    message = choice.message
-    calls = len(message.tool_calls or ()) + (message.function_call is not None)
-    stop = "refusal" if message.refusal else str(choice.finish_reason)
-    return Summary(message.content or "", usage=figures(completion.usage), stop=stop, tool_calls=calls)

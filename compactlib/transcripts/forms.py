@@ -97,6 +97,10 @@ class Form(ABC):
     def edited(self, item: Json, old: _Object, new: _Object) -> Json:
         """The item that was read as *old*, to be read as *new*."""
 
+    def made(self, block: _Object) -> _Object:
+        """The item of a reply that reads as *block*."""
+        return block
+
     @abstractmethod
     def name_of(self, digest: bytes) -> str:
         """An id as the program writes it."""
@@ -201,6 +205,7 @@ class _ClaudeCode(Form):
 # -- pi ----------------------------------------------------------------------------------------------------------------
 
 _OURS: Final = "compactlib"
+_THOUGHTS: Final = ("redacted_thinking", "thinking")
 
 
 class _Pi(Form):
@@ -262,7 +267,16 @@ class _Pi(Form):
             if old.get("is_error") != new.get("is_error"):
                 made["isError"] = new.get("is_error") is True
             return made
+        if kind in _THOUGHTS:
+            return {**item, **self.made(new)}
         return _pi_parts([new])[0]
+
+    def made(self, block: _Object) -> _Object:
+        if block.get("type") == "thinking":
+            return {"type": "thinking", "thinking": block.get("thinking"), "thinkingSignature": block.get("signature")}
+        if block.get("type") == "redacted_thinking":
+            return {"type": "thinking", "thinking": "", "thinkingSignature": block.get("data"), "redacted": True}
+        return block
 
     def name_of(self, digest: bytes) -> str:
         return digest.hex()[:8]

@@ -9,7 +9,8 @@ What this is
 Rules it obeys
     * What a repair did not touch is the same object, so it is known and is not
       guessed.  Only what it made anew is looked for, by what an edit leaves
-      alone: a call's id or its arguments, a result's id or its content.
+      alone: a call's id or its arguments, a result's id or its content, the seal
+      of a thought or its words.
     * A block without an ancestor is new; an ancestor that no block descends
       from is gone.  A wrong guess would cost the bookkeeping of a line, never
       a word of the conversation.
@@ -30,7 +31,7 @@ from attrs import define, frozen
 
 from ..dialects import render_messages
 from ..dialects.shapes import keep
-from ..model import Block, Call, Conversation, Json, Media, Result, Text
+from ..model import Block, Call, Conversation, Json, Media, Reasoning, Result, Text
 
 __all__ = ["Ancestor", "Heir", "descent", "first_difference", "increasing", "is_same"]
 
@@ -148,6 +149,11 @@ def _edit_keys(block: Block, *, is_old: bool = False) -> Iterator[_Key]:
             yield "content", id(block.content)
         if not is_old or isinstance(block.content, tuple) or not block.text.strip():
             yield "result", block.call_id
+    elif isinstance(block, Reasoning):  # to put it back gives its words to a seal, or its seal to words
+        if block.seal:
+            yield "seal", block.seal
+        if block.text.strip():
+            yield "thought", block.text
 
 
 def _placeholders(old: Sequence[Ancestor], new: Sequence[Heir], free: _Free) -> None:

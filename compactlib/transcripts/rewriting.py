@@ -185,6 +185,9 @@ def _refuse_others(data: bytes, transcript: Transcript) -> None:
         raise WireError("$", "an export in one document; only a log of one record a line is written back", hint=_HINT)
 
 
+_Beside: TypeAlias = "defaultdict[int, tuple[list[Json], list[Json]]]"
+"""What the model says that is new, by the old block that it stands before, or behind, on one line."""
+
 _Leaf: TypeAlias = tuple[int, str | None]
 """The end of a branch: a line whose facts hold for one behind it, and the id that this hangs from."""
 
@@ -289,26 +292,35 @@ class _Rewriter:
 
     def _revise_lines(self) -> None:
         stays: defaultdict[int, list[Heir]] = defaultdict(list)
-        inside: defaultdict[int, list[Json]] = defaultdict(list)  # old block -> what the model says behind it on its line
+        beside: _Beside = defaultdict(lambda: ([], []))
+        first: list[Heir] = []  # what a reply now begins with; it goes on the line of what follows
         before: Heir | None = None
         for heir in self.change.new:
+            if first and first[0].message != heir.message:
+                break
             if not heir.is_new:
                 stays[self.change.line_of(heir)].append(heir)
                 before = heir
+                if first:
+                    beside[heir.ancestor][0].extend(self.form.made(self._is(one)) for one in first)
+                    first = []
             elif self.change.is_reply(heir):
-                if before is None or before.message != heir.message:
-                    where = "$" if before is None else f"line {self.change.line_of(before)}"
-                    raise WireError(where, "a reply behind it would begin with a block that is new", hint=_HINT)
-                inside[before.ancestor].append(self._is(heir))
+                if before is not None and before.message == heir.message:
+                    beside[before.ancestor][1].append(self.form.made(self._is(heir)))
+                else:
+                    first.append(heir)
+        if first:
+            where = "$" if before is None else f"line {self.change.line_of(before)}"
+            raise WireError(where, "a reply behind it would be new as a whole", hint=_HINT)
         for line, blocks in self.on_line.items():
-            self._revise(line, blocks, stays[line], inside)
+            self._revise(line, blocks, stays[line], beside)
 
-    def _revise(self, line: int, blocks: list[int], stays: list[Heir], inside: dict[int, list[Json]]) -> None:
+    def _revise(self, line: int, blocks: list[int], stays: list[Heir], beside: _Beside) -> None:
         """Change the items of a line as its blocks did, or let it go."""
         edited = [heir for heir in stays if self._is_edited(heir)]
         unnamed = [heir for heir in stays if self._name_of(heir).startswith(UNNAMED)]
         numbers = [heir.ancestor for heir in stays]
-        if numbers == blocks and not edited and not unnamed and inside.keys().isdisjoint(numbers):
+        if numbers == blocks and not edited and not unnamed and beside.keys().isdisjoint(numbers):
             return
         record = self.records[line - 1]
         held = self.form.held(record.value)
@@ -329,15 +341,15 @@ class _Rewriter:
             if block is not None and not isinstance(block.get(_name_key(block)), str):
                 item = values.get(at, held.items[at])
                 values[at] = self.form.edited(item, block, {**block, _name_key(block): self._name_of(heir)})
-        if not values and numbers == blocks and inside.keys().isdisjoint(numbers):
+        if not values and numbers == blocks and beside.keys().isdisjoint(numbers):
             return
         if held.is_list:
             kept = [place[number] for number in numbers]
             following = iter(sorted(kept) if numbers == sorted(numbers) else kept)
             staying = sorted(others.union(kept))
             order = [at if at in others else next(following) for at in staying]
-            behind = {place[number]: inside[number] for number in numbers if number in inside}
-            self.texts[line] = splice_items(record.text, held.path, order, values, behind)
+            come = {place[number]: beside[number] for number in numbers if number in beside}
+            self.texts[line] = splice_items(record.text, held.path, order, values, come)
         elif values:
             self.texts[line] = splice(record.text, {held.path: values[0]})
 

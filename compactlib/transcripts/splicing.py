@@ -144,7 +144,11 @@ def splice(text: str, values: Mapping[Path, Json]) -> str:
 
 
 def splice_items(
-    text: str, path: Path, order: Sequence[int], values: Mapping[int, Json], behind: Mapping[int, list[Json]]
+    text: str,
+    path: Path,
+    order: Sequence[int],
+    values: Mapping[int, Json],
+    beside: Mapping[int, tuple[list[Json], list[Json]]],
 ) -> str:
     """
     The object with other items in the list at *path*.
@@ -152,10 +156,10 @@ def splice_items(
     Args:
         order: which of the old items stand there, in order.
         values: what stands in the place of some of them.
-        behind: what is new, by the old item that it stands behind.
+        beside: what is new, by the old item that it stands before, or behind.
 
-    >>> splice_items('{"a": [1.0, 2.0, 3.0]}', ("a",), [0, 2], {2: 9}, {0: [7]})
-    '{"a": [1.0, 7, 9]}'
+    >>> splice_items('{"a": [1.0, 2.0, 3.0]}', ("a",), [0, 2], {2: 9}, {0: ([6], [7])})
+    '{"a": [6, 1.0, 7, 9]}'
     """
     outer = _place(text, path)
     if outer is None:
@@ -163,7 +167,10 @@ def splice_items(
     items = [(start, stop) for _at, start, stop in _members(text, outer[0])]
     own = {at: dumps(values[at]) if at in values else text[items[at][0] : items[at][1]] for at in order}
     gap = text[items[0][1] : items[1][0]] if len(items) > 1 else ","
-    written = [piece for at in order for piece in (own[at], *map(dumps, behind.get(at, ())))]
+    written: list[str] = []
+    for at in order:
+        ahead, behind = beside.get(at, ((), ()))
+        written += [*map(dumps, ahead), own[at], *map(dumps, behind)]
     first, last = (items[0][0], items[-1][1]) if items else (outer[0] + 1, outer[1] - 1)
     return _replaced(text, [(first, last, gap.join(written))])
 

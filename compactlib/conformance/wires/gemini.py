@@ -73,6 +73,8 @@ def _part(raw: dict[str, Any]) -> Block:
     )
     if media is not None:
         mime = str(media.get("mimeType", media.get("mime_type", "")))
+        if raw.get("thought") is True:  # a picture that the model thought in
+            return Block("reasoning", same)
         return Block("media", same, _KINDS.get(mime.partition("/")[0], "file"))
     if not any(key in raw for key in _OWN) and any(key in raw for key in ("thoughtSignature", "thought_signature", "thought")):
         return Block("reasoning", same)

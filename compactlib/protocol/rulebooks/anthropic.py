@@ -169,6 +169,13 @@ TABLE: Final[tuple[Rule, ...]] = (
         "The last block of an assistant message is no thinking or redacted_thinking block.",
         "messages.{n}: The final block in an assistant message cannot be `thinking`.",
         "forgecode#2107, #3071; hermes-agent PR#11098 (a compaction cut the text behind it), PR#13010"),
+    Rule("A-THINK-07", "C12", "L5", "warning", "D", None,
+        "Nothing that stood before a thinking block was changed since, where the model checks that, "
+        "or the request has such blocks dropped.",
+        "messages.{n}.content.{k}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
+        "Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".",
+        "Claude documentation (preserved thinking, prefix checks; compaction and preserved thinking); Amazon Bedrock "
+        "documentation (preserved thinking); pi#9391 (fifteen blocks behind a summary)"),
     Rule("A-TC-01", "C14", "L1", "error", "V", None,
         "With thinking enabled or adaptive, tool_choice is auto or none.",
         "Thinking may not be enabled when tool_choice forces tool use.",

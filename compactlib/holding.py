@@ -1,0 +1,91 @@
+"""
+What is asked of a provider, in a request: now, and when the conversation has grown.
+
+What this is
+    `asking` puts edits of the context into the body of a request; `hold` says
+    what to ask for later, so that what is hidden stays the same.
+
+Rules it obeys
+    * Laws L7, L18.  An edit says how much stays, counted from the end.  Sent
+      unchanged with each request it hides one more result for each that came:
+      the cache is lost each time, and in the end what must stay is hidden.
+    * A-CTX-04.  Where a body lists its betas, those of its edits are among them.
+
+What is not here
+    Which edits are made (`editing`), and what the model sees then (`visible`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .model import Call, Conversation, Json
+from .visible import thinking_turns
+
+__all__ = ["asking", "hold"]
+
+
+def asking(conversation: Conversation, management: Json, betas: Sequence[str]) -> Conversation:
+    """
+    The conversation whose request asks for *management*; the betas too where its body lists such; itself if it has no body.
+
+    >>> from compactlib.dialects import parse, render
+    >>> render(asking(parse({"betas": ["a"], "messages": []}, dialect="anthropic"), {"edits": []}, ["b", "a"]))
+    {'betas': ['a', 'b'], 'messages': [], 'context_management': {'edits': []}}
+    """
+    for name in ("betas", "anthropic_beta"):  # as clients and Bedrock write them
+        known = conversation.setting(name)
+        if isinstance(known, list):
+            conversation = conversation.with_setting(name, [*known, *(beta for beta in betas if beta not in known)])
+        elif isinstance(known, str):
+            parts = [part.strip() for part in known.split(",")]
+            conversation = conversation.with_setting(name, ",".join([*parts, *(beta for beta in betas if beta not in parts)]))
+    return conversation.with_setting("context_management", management)
+
+
+def hold(management: Mapping[str, Json], earlier: Conversation, later: Conversation) -> dict[str, Json]:
+    """
+    What to ask for when the conversation has grown, so that the same is hidden as before, and nothing more (laws L7, L18).
+
+    Uses of the provider's own tools are counted with the others, because whether
+    it counts them is not documented: so less may be hidden, but never more.
+    Edits that the request had of its own stay as they are.
+
+    Args:
+        management: what was asked for, in *earlier*.
+        earlier: the conversation for which it was made.
+        later: the same with more messages at its end.
+
+    >>> from compactlib.dialects import parse
+    >>> use = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "ls", "input": {}}]}
+    >>> uses = {"type": "tool_uses", "value": 5}
+    >>> asked = {"edits": [{"type": "clear_tool_uses_20250919", "trigger": uses, "keep": uses}]}
+    >>> hold(asked, parse([], dialect="anthropic"), parse([use], dialect="anthropic"))["edits"][0]["keep"]
+    {'type': 'tool_uses', 'value': 6}
+    """
+    came = {
+        "tool_uses": _count_of_uses(later) - _count_of_uses(earlier),
+        "thinking_turns": len(thinking_turns(later.messages)) - len(thinking_turns(earlier.messages)),
+    }
+    own = _edits_of(earlier.setting("context_management"))
+    made: list[Json] = [
+        {name: _raised(value, came) for name, value in edit.items()} if isinstance(edit, dict) and edit not in own else edit
+        for edit in _edits_of(management)
+    ]
+    return {**management, "edits": made}
+
+
+def _edits_of(management: Json) -> list[Json]:
+    edits = management.get("edits") if isinstance(management, Mapping) else None
+    return edits if isinstance(edits, list) else []
+
+
+def _raised(amount: Json, came: Mapping[str, int]) -> Json:
+    """An amount that is counted from the end, larger by what came; any other value as it is."""
+    if not isinstance(amount, dict) or type(amount.get("value")) is not int:
+        return amount
+    return {**amount, "value": amount["value"] + max(came.get(str(amount.get("type")), 0), 0)}
+
+
+def _count_of_uses(conversation: Conversation) -> int:
+    return sum(isinstance(block, Call) for message in conversation.messages for block in message.blocks)

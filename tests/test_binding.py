@@ -1,0 +1,158 @@
+"""Reasoning that is bound to what stands before it: when a changed request has to say so, and how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+import compactlib as cl
+from compactlib.options import Clearing
+from compactlib.outcomes import Compacted
+from compactlib.protocol.binding import BINDING_BETA, dropping, is_bound, with_thinking
+from compactlib.protocol.validator import Validator
+
+from .test_digesting import long
+from .test_turns import user
+
+BOUND = "claude-fable-5-1"
+POLICY = cl.Policy(window_tokens=32_000)
+DROP = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+THINKING = {"type": "thinking", "thinking": "hm", "signature": "EqQB"}
+
+
+def thoughtful(name: str | None = BOUND, *, turns: int = 8, **settings: Any) -> cl.Conversation:
+    """A long session in which every model message thinks; a bare list without the name of a model."""
+    messages = [dict(message) for message in cl.render(long(turns))]
+    for message in messages:
+        if message["role"] == "assistant":
+            content = message["content"]
+            message["content"] = [THINKING, *(content if isinstance(content, list) else [{"type": "text", "text": content}])]
+    body: Any = messages if name is None else {"model": name, "messages": messages, **settings}
+    return cl.parse(body, dialect="anthropic")
+
+
+def compacted(conversation: cl.Conversation, policy: cl.Policy = POLICY, **arguments: Any) -> Compacted:
+    outcome = cl.compact(conversation, policy, when="now", **arguments)
+    assert isinstance(outcome, Compacted), outcome
+    return outcome
+
+
+def warned(conversation: cl.Conversation) -> list[int | None]:
+    return [found.index for found in cl.check(conversation) if found.rule == "A-THINK-07"]
+
+
+def test_kept_thinking_is_asked_to_be_dropped() -> None:
+    """The messages stay; the request says it, and then nothing is found in it."""
+    outcome = compacted(thoughtful())
+
+    assert outcome.thinking == DROP
+    assert outcome.betas == (BINDING_BETA,)
+    assert outcome.report["thinking"] == {"thinking": DROP, "betas": [BINDING_BETA]}
+    assert outcome.conversation.setting("thinking") is None
+    assert outcome.request.setting("thinking") == DROP
+    assert outcome.request.messages == outcome.conversation.messages
+    assert (warned(outcome.conversation), warned(outcome.request)) == ([1], [])
+
+
+def test_request_that_says_it_already_needs_nothing() -> None:
+    """Compacted again and again."""
+    outcome = compacted(cl.parse(cl.render(compacted(thoughtful()).request), dialect="anthropic"))
+
+    assert (outcome.thinking, outcome.betas, outcome.report["thinking"]) == (None, (), None)
+    assert outcome.request is outcome.conversation
+
+
+@pytest.mark.parametrize("name", ["claude-opus-4-6", "my-own-model", None])
+def test_other_models_are_asked_for_nothing(name: str | None) -> None:
+    """They do not check it, and refuse the setting."""
+    outcome = compacted(thoughtful(name))
+
+    assert outcome.thinking is None
+    assert warned(outcome.conversation) == []
+
+
+def test_policy_names_the_model_of_bare_messages() -> None:
+    """There is no body to write it into; the request of the caller has to say it."""
+    outcome = compacted(thoughtful(None), cl.Policy.for_model(BOUND, window_tokens=32_000))
+
+    assert (outcome.thinking, outcome.betas) == (DROP, (BINDING_BETA,))
+    assert outcome.request is outcome.conversation
+
+
+def test_model_of_the_request_goes_before_that_of_the_policy() -> None:
+    assert compacted(thoughtful("claude-opus-4-6"), evolve(POLICY, model=BOUND)).thinking is None
+
+
+def test_without_thinking_behind_the_change_nothing_is_said() -> None:
+    conversation = cl.parse({"model": BOUND, "messages": cl.render(long(8))}, dialect="anthropic")
+
+    assert compacted(conversation).thinking is None
+
+
+@pytest.mark.parametrize("said", [{"type": "disabled"}, DROP])
+def test_thinking_that_is_off_or_dropped_is_not_asked_for(said: dict[str, Any]) -> None:
+    assert not is_bound(thoughtful(thinking=said))
+
+
+def test_what_the_request_says_of_thinking_stays() -> None:
+    said = {"type": "adaptive", "display": "summarized", "block_binding": {"prefix_mismatch_behavior": "error", "more": 1}}
+    outcome = compacted(thoughtful(thinking=said))
+
+    assert outcome.thinking == {**said, "block_binding": {"prefix_mismatch_behavior": "drop_block", "more": 1}}
+
+
+def test_cleared_results_are_a_change_too() -> None:
+    """A stub stands where the model saw the text."""
+    policy = evolve(POLICY, window_tokens=12_000, clearing=Clearing(keep=0), tail_tokens=200)
+    outcome = compacted(thoughtful(), policy, store=cl.MemoryStore(), rungs=["clear"])
+
+    assert outcome.report["rung"] == "clear"
+    assert outcome.thinking == DROP
+
+
+def test_provider_that_hides_by_itself_needs_nothing() -> None:
+    """The edit form changes no message."""
+    policy = evolve(POLICY, window_tokens=12_000, clearing=Clearing(form="edit", keep=0), tail_tokens=200)
+    outcome = compacted(thoughtful(), policy, rungs=["clear"])
+
+    assert outcome.edits is not None
+    assert outcome.thinking is None
+
+
+def test_change_behind_all_thinking_is_none_before_it() -> None:
+    before = thoughtful(turns=2)
+    after = evolve(before, messages=(*before.messages, *cl.parse([user("more")], dialect="anthropic").messages))
+    changed = evolve(before, messages=(*cl.parse([user("less")], dialect="anthropic").messages, *before.messages[1:]))
+
+    assert dropping(before, after) is None
+    assert dropping(before, changed) == DROP
+
+
+def test_bedrock_says_it_among_the_fields_of_its_model() -> None:
+    """Converse has no field of its own for it."""
+    body = {
+        "modelId": f"us.anthropic.{BOUND}-v1:0",
+        "additionalModelRequestFields": {"top_k": 5},
+        "messages": [{"role": "user", "content": [{"text": "hi"}]}],
+    }
+    conversation = cl.parse(body, dialect="bedrock")
+
+    assert is_bound(conversation)
+    made = with_thinking(conversation, DROP)
+    assert made.setting("additionalModelRequestFields") == {"top_k": 5, "thinking": DROP}
+    assert not is_bound(made)
+
+
+def test_only_thinking_behind_a_summary_is_warned_of() -> None:
+    """And once, because what holds for one block holds for those behind it."""
+    assert warned(thoughtful()) == []
+    assert len(warned(compacted(thoughtful()).conversation)) == 1
+
+
+def test_fed_messages_are_warned_of_as_well() -> None:
+    conversation = compacted(thoughtful()).conversation
+    judge = Validator(conversation)
+
+    assert "A-THINK-07" in [found.rule for message in conversation.messages for found in judge.feed(message)]

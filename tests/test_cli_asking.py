@@ -1,0 +1,123 @@
+"""``compactlib compact`` and ``explain`` under a policy that asks the provider: a person is told what to send."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactlib as cl
+from compactlib.cli import main
+from compactlib.tokens import Memo
+from compactlib.visible import effective
+
+BETA = "context-management-2025-06-27"
+LOG = "line of a long log, all is well\n" * 60
+
+Run = Callable[..., tuple[int, str]]
+
+
+def request(**fields: Any) -> dict[str, Any]:
+    """Sixty steps of one turn; the second result says that it failed."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for number in range(60):
+        call = {"type": "tool_use", "id": f"c{number}", "name": "read", "input": {"path": f"{number}.txt"}}
+        said = {"type": "tool_result", "tool_use_id": f"c{number}", "content": f"{number} {LOG}", "is_error": number == 1}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [said]}]
+    messages.append({"role": "assistant", "content": "done"})
+    return {"model": "claude-opus-4-6", "max_tokens": 1, "messages": messages, **fields}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Runs a command on a body, under the policy ``server``, and gives back status and output."""
+
+    def run_command(command: str, body: Any, *arguments: str | Path) -> tuple[int, str]:
+        path = tmp_path / "in.json"
+        path.write_text(json.dumps(body), "utf-8")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), "utf-8"))
+        given = ("--dialect", "anthropic", "--policy", "server", "--window", "40k", *map(str, arguments))
+        status = main([command, str(path), *given])
+        said = capsys.readouterr()
+        assert said.err == ""
+        return status, said.out
+
+    return run_command
+
+
+def test_compact_says_what_to_ask_for_and_writes_it(run: Run, tmp_path: Path) -> None:
+    """The body, its betas too where it lists such; the sizes are those of what the model sees."""
+    out = tmp_path / "out.json"
+    status, said = run("compact", request(betas=["x-1"]), "--out", out)
+    told = json.loads(run("compact", request(betas=["x-1"]), "--format", "json")[1])
+    written = json.loads(out.read_text("utf-8"))
+
+    assert (status, told["reason"]) == (0, "target-met")
+    assert f"ask for  context_management = {json.dumps(told['ask_for']['context_management'], separators=(',', ':'))}" in said
+    assert f"header   anthropic-beta: {BETA}" in said
+    assert "1 of them say that something failed" in said
+    assert f"whole request {told['before_tokens']:,}" in " ".join(said.split())
+    assert said.count(f"{told['after_tokens']:,}") == 2  # in the first line, and in the sum of the table
+    assert told["betas"] == [BETA]
+    assert written == {**request(betas=["x-1", BETA]), **told["ask_for"]}
+    assert Memo().request(effective(cl.parse(written, dialect="anthropic"))) == told["after_tokens"]
+    assert told["messages"] == request()["messages"]
+
+
+def test_a_list_has_no_place_for_it_and_the_person_is_told(run: Run, tmp_path: Path) -> None:
+    """The list is written as it was."""
+    out = tmp_path / "out.json"
+    status, said = run("compact", request()["messages"], "--out", out)
+
+    assert status == 0
+    assert json.loads(out.read_text("utf-8")) == request()["messages"]
+    assert "it is a list of messages, which has no place for what is to be asked for" in said
+
+
+@pytest.mark.parametrize("clear", [(), ("--clear",)])
+def test_explain_says_what_is_hidden_and_what_to_send(clear: tuple[str, ...], run: Run) -> None:
+    """Message by message, with what the provider cannot be told."""
+    status, said = run("explain", request(), *clear)
+    told = json.loads(run("explain", request(), *clear, "--format", "json")[1])
+    (step,) = [step for step in told["steps"] if step["name"] == "what is hidden"]
+
+    assert status == 0
+    assert step["laws"] == ["L5", "L7", "L10", "L18"]
+    assert "message 2: result of read, oldest" in said
+    assert "1 of them say that something failed" in said
+    assert step["lines"][-2].startswith("the request has to ask for context_management = {")
+    assert step["lines"][-1] == f"and to have the header anthropic-beta: {BETA}"
+    assert "no message differs" in said
+    assert "validator" not in said  # no message was made that it could have looked at
+
+
+def test_where_the_provider_cannot_be_asked_both_say_why(run: Run, tmp_path: Path) -> None:
+    """Then stubs are written."""
+    body = request(model="my-proxy")
+    why = "'my-proxy' is not known to support clear_tool_uses_20250919"
+
+    assert f"the provider was not asked to hide them: {why}" in run("compact", body, "--store", tmp_path / "store")[1]
+    assert f"the provider is not asked to hide them: {why}" in run("explain", body, "--clear")[1]
+    assert json.loads(run("compact", body, "--store", tmp_path / "store", "--format", "json")[1])["ask_for"] == {}
+
+
+def test_what_was_asked_for_is_not_asked_for_again(run: Run, tmp_path: Path) -> None:
+    """A body that asks already is as large as its model sees it."""
+    out = tmp_path / "out.json"
+    first = json.loads(run("compact", request(), "--out", out, "--format", "json")[1])
+    second = json.loads(run("explain", json.loads(out.read_text("utf-8")), "--when", "auto", "--format", "json")[1])
+
+    assert (second["outcome"], second["reason"]) == ("unchanged", "below-trigger")
+    assert second["report"]["before_tokens"] == first["after_tokens"]
+
+
+def test_a_refusal_asks_for_nothing(run: Run) -> None:
+    """The keys are there all the same."""
+    told = json.loads(run("compact", [{"role": "user", "content": "hi"}], "--format", "json")[1])
+
+    assert (told["outcome"], told["ask_for"], told["betas"]) == ("refused", {}, [])
