@@ -29,7 +29,7 @@ from typing import Final
 
 from .account import Account
 from .dialects import render_messages
-from .model import Conversation, Message, Text
+from .model import Conversation, Message, Result, Text
 from .planning import Plan
 from .store import keep, reference_of
 from .stubs import read_stub
@@ -163,8 +163,8 @@ def _references(messages: Sequence[Message], account: Account) -> list[str]:
     stubs = [
         stub
         for message in reversed(messages)
-        for result in message.results
-        for block in result.blocks
+        for part in message.blocks
+        for block in (part.blocks if isinstance(part, Result) else (part,))
         if isinstance(block, Text) and (stub := read_stub(block.text, issued=issued)) is not None
     ]
     return [f"- {stub.what} of {label(stub.tool)} {label(stub.source)}".rstrip() + f"{WAY_BACK}{stub.ref}" for stub in stubs]

@@ -2,14 +2,14 @@
 What is asked of a provider, in a request: now, and when the conversation has grown.
 
 What this is
-    `asking` puts edits of the context into the body of a request; `hold` says
-    what to ask for later, so that what is hidden stays the same.
+    `hold` says which edits of the context to ask for later, so that what is
+    hidden stays the same; `with_betas` lists the headers in a request.
 
 Rules it obeys
     * Laws L7, L18.  An edit says how much stays, counted from the end.  Sent
       unchanged with each request it hides one more result for each that came:
       the cache is lost each time, and in the end what must stay is hidden.
-    * A-CTX-04.  Where a body lists its betas, those of its edits are among them.
+    * A-CTX-04.  Where a body lists its betas, those of what it asks for are among them.
 
 What is not here
     Which edits are made (`editing`), and what the model sees then (`visible`).
@@ -22,25 +22,27 @@ from collections.abc import Mapping, Sequence
 from .model import Call, Conversation, Json
 from .visible import thinking_turns
 
-__all__ = ["asking", "hold"]
+__all__ = ["hold", "with_betas"]
 
 
-def asking(conversation: Conversation, management: Json, betas: Sequence[str]) -> Conversation:
+def with_betas(conversation: Conversation, betas: Sequence[str]) -> Conversation:
     """
-    The conversation whose request asks for *management*; the betas too where its body lists such; itself if it has no body.
+    The conversation with *betas* among those that the body of its request lists; itself if it lists none.
 
     >>> from compactlib.dialects import parse, render
-    >>> render(asking(parse({"betas": ["a"], "messages": []}, dialect="anthropic"), {"edits": []}, ["b", "a"]))
-    {'betas': ['a', 'b'], 'messages': [], 'context_management': {'edits': []}}
+    >>> render(with_betas(parse({"betas": ["a"], "messages": []}, dialect="anthropic"), ["b", "a"]))
+    {'betas': ['a', 'b'], 'messages': []}
     """
     for name in ("betas", "anthropic_beta"):  # as clients and Bedrock write them
         known = conversation.setting(name)
-        if isinstance(known, list):
-            conversation = conversation.with_setting(name, [*known, *(beta for beta in betas if beta not in known)])
-        elif isinstance(known, str):
-            parts = [part.strip() for part in known.split(",")]
-            conversation = conversation.with_setting(name, ",".join([*parts, *(beta for beta in betas if beta not in parts)]))
-    return conversation.with_setting("context_management", management)
+        if not isinstance(known, list | str):
+            continue
+        listed = known if isinstance(known, list) else [part.strip() for part in known.split(",")]
+        lacking = [beta for beta in betas if beta not in listed]
+        if lacking:
+            both = [*listed, *lacking]
+            conversation = conversation.with_setting(name, both if isinstance(known, list) else ",".join(map(str, both)))
+    return conversation
 
 
 def hold(management: Mapping[str, Json], earlier: Conversation, later: Conversation) -> dict[str, Json]:

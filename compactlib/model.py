@@ -504,13 +504,15 @@ def new_result(call_id: str, content: str | tuple[Block, ...] | None, wire: Wire
     return finished
 
 
-def new_message(role: Role, content: str | tuple[Block, ...], wire: Wire) -> Message:
-    """`Message` of an origin that nobody stated, made faster."""
+def new_message(
+    role: Role, content: str | tuple[Block, ...], wire: Wire, origin: Origin | tuple[Origin, ...] | None = None
+) -> Message:
+    """`Message`, made faster."""
     made = _MessageMould()
     made.role = role
     made.content = content
     made.wire = wire
-    made.origin = None
+    made.origin = origin
     made.__class__ = Message
     finished: Message = made
     return finished

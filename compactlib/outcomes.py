@@ -25,7 +25,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from attrs import field, frozen
 
-from .holding import asking, hold
+from .holding import hold, with_betas
 from .model import Conversation, Json, need_conversation
 from .protocol.binding import with_thinking
 from .summaries.rendering import SummaryRequest
@@ -226,9 +226,9 @@ class Compacted:
     @property
     def request(self) -> Conversation:
         """The conversation as it is to be sent: with `edits` and `thinking` in its body, if it has one."""
-        made = self.conversation
+        made = with_betas(self.conversation, self.betas)
         if self.edits is not None:
-            made = asking(made, dict(self.edits), self.betas)
+            made = made.with_setting("context_management", dict(self.edits))
         return made if self.thinking is None else with_thinking(made, dict(self.thinking))
 
     def undo(self) -> Conversation:

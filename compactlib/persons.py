@@ -17,7 +17,8 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
+from itertools import islice
 from typing import Final
 
 from attrs import frozen
@@ -89,25 +90,27 @@ def all_words(
 ) -> tuple[str, ...]:
     """What persons wrote up to the *cut*, its own prompt included, and what was *quoted* of them before; for comparison."""
     everything = list(quoted)
-    for at in range(cut):
-        if _speaks(division, messages, at):
-            last = at == division.last_person
-            everything += (
-                [person_words(messages[at], division.kinds[at], verbatim=True)]
-                if last
-                else _person_texts(messages[at], division.kinds[at])
-            )
+    for at in _speaking(division, messages, cut):
+        last = at == division.last_person
+        everything += (
+            [person_words(messages[at], division.kinds[at], verbatim=True)]
+            if last
+            else _person_texts(messages[at], division.kinds[at])
+        )
     if prompt is None and cut < len(messages) and division.kinds[cut] is Kind.PROMPT:
         everything += _person_texts(messages[cut], Kind.PROMPT)
     return tuple(everything)
 
 
-def _speaks(division: Division, messages: tuple[Message, ...], at: int) -> bool:
-    """Whether a message holds, or could hold, a person's words."""
-    kind = division.kinds[at]
-    if kind is Kind.RESULT:
-        return len(messages[at].blocks) > len(messages[at].results)
-    return kind in (Kind.PROMPT, Kind.PROMPT_TEXT, Kind.OTHER) or at == division.last_person
+def _speaking(division: Division, messages: tuple[Message, ...], stop: int) -> Iterator[int]:
+    """The messages before *stop* that hold, or could hold, a person's words."""
+    model, result, last = Kind.MODEL, Kind.RESULT, division.last_person  # most are of these kinds
+    for at, kind in enumerate(islice(division.kinds, stop)):
+        if kind is result:
+            if not all(isinstance(block, Result) and block.is_client for block in messages[at].blocks):
+                yield at
+        elif at == last or (kind is not model and kind in (Kind.PROMPT, Kind.PROMPT_TEXT, Kind.OTHER)):
+            yield at
 
 
 @frozen
@@ -133,8 +136,8 @@ def said_before(
 ) -> list[Said]:
     """What persons said before the *cut* and stands nowhere else."""
     said: list[Said] = []
-    for at in range(cut):
-        if at == prompt or not _speaks(division, messages, at):
+    for at in _speaking(division, messages, cut):
+        if at == prompt:
             continue
         kind = division.kinds[at]
         last = at == division.last_person

@@ -391,14 +391,13 @@ def _changed_files(messages: tuple[Message, ...], division: Division, policy: Po
 
 def _preamble(conversation: Conversation, division: Division, allowance: int, memo: Memo) -> tuple[Message, ...]:
     """What stands before the first prompt, while it fits; of equal messages only the last."""
-    messages = conversation.messages
+    messages = conversation.messages[: division.head_stop]
+    contents = [message.content if isinstance(message.content, str) else repr(message.content) for message in messages]
+    last = {content: at for at, content in enumerate(contents)}
     kept: list[Message] = []
     left = allowance
-    for at in range(division.head_stop):
-        message = messages[at]
-        if division.kinds[at] is not Kind.PREAMBLE or not says(message):
-            continue
-        if any(later.content == message.content for later in messages[at + 1 : division.head_stop]):
+    for at, message in enumerate(messages):
+        if division.kinds[at] is not Kind.PREAMBLE or not says(message) or last[contents[at]] > at:
             continue
         left -= memo.message(message)
         if left < 0:

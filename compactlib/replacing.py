@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
-from .model import Block, Message, Opaque, Origin, Text, wire
+from .model import Block, Message, Opaque, Origin, Text, new_message, wire
 from .summaries.head import DIGEST_NOTE, Earlier, read_earlier, read_summary
 from .turns import Division, Kind, origins
 from .visible import is_compaction
@@ -91,25 +91,30 @@ def replaced_by(
 ) -> tuple[Message, ...]:
     """What the summary stands for, each message with its origins stated; not what stays verbatim *elsewhere*."""
     replaced = []
+    kept = set(map(id, preamble))
     start, place = (0, 0) if opaque is None else (opaque.at, opaque.place)
     for at in range(start, cut):
         kind = division.kinds[at]
         message = messages[at]
-        if at in elsewhere or kind in (Kind.SYSTEM, Kind.PIN, Kind.REMINDER) or any(message is kept for kept in preamble):
+        if at in elsewhere or kind in (Kind.SYSTEM, Kind.PIN, Kind.REMINDER) or id(message) in kept:
             continue
         if kind is Kind.SUMMARY and at < division.head_stop and read_summary(message.text) is not None:
             continue
-        blocks = message.blocks
-        where = origins(message, kind)
-        kept = [
-            (block, origin)
-            for block, origin in list(zip(blocks, where, strict=True))[place if at == start else 0 :]
-            if not (isinstance(block, Opaque) and block.kind == "compaction")
-        ]
-        if kept or not blocks:
-            content = message.content if isinstance(message.content, str) else tuple(block for block, _ in kept)
-            replaced.append(evolve(message, content=content, origin=tuple(origin for _, origin in kept)))
+        content, where = message.content, origins(message, kind)
+        if not isinstance(content, str) and content:
+            first = place if at == start else 0
+            left = [n for n, block in enumerate(content) if n >= first and not _is_object(block)]
+            if not left:
+                continue
+            if len(left) < len(content):
+                content, where = tuple(content[n] for n in left), tuple(where[n] for n in left)
+        replaced.append(new_message(message.role, content, message.wire, where))
     return tuple(replaced)
+
+
+def _is_object(block: Block) -> bool:
+    """Whether a block is a provider's compaction object, read or not."""
+    return isinstance(block, Opaque) and block.kind == "compaction"
 
 
 def no_longer_kept(before: Sequence[Earlier], earlier: Sequence[Block]) -> tuple[Message, ...]:

@@ -160,5 +160,5 @@ def looks_failed(text: str) -> bool:
     start = text[:200].lstrip().lower()
     if start.startswith(("error", "traceback", "fatal", "exception", "failed", "ошибка", "permission denied", "command failed")):
         return not start.startswith(("errors: 0", "error: none", "failed: 0"))
-    ends = (text,) if len(text) <= _STATUS_CHARS else (text[:_STATUS_CHARS], text[-_STATUS_CHARS:])
-    return any("exit" in end.lower() and _exit_status().search(end) is not None for end in ends)
+    ends = text if len(text) <= _STATUS_CHARS else f"{text[:_STATUS_CHARS]}\n{text[-_STATUS_CHARS:]}"
+    return "exit" in ends.lower() and _exit_status().search(ends) is not None

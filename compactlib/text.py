@@ -399,7 +399,8 @@ def quote_lines(text: str) -> str:
     > one\\u2028# two
     > ## three
     """
-    text = _dangerous(to_terminal=False).sub(_visible, text).replace("\r\n", "\n")
+    if not text.replace("\n", "").isprintable():
+        text = _dangerous(to_terminal=False).sub(_visible, text).replace("\r\n", "\n")
     return "> " + text.replace("\n", "\n> ")
 
 

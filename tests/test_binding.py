@@ -56,6 +56,11 @@ def test_kept_thinking_is_asked_to_be_dropped() -> None:
     assert (warned(outcome.conversation), warned(outcome.request)) == ([1], [])
 
 
+def test_body_that_lists_its_betas_lists_this_one() -> None:
+    """Where it lists none it is a header, which the outcome names."""
+    assert compacted(thoughtful(betas=["x-1"])).request.setting("betas") == ["x-1", BINDING_BETA]
+
+
 def test_request_that_says_it_already_needs_nothing() -> None:
     """Compacted again and again."""
     outcome = compacted(cl.parse(cl.render(compacted(thoughtful()).request), dialect="anthropic"))

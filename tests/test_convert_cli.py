@@ -42,6 +42,18 @@ def test_what_loses_nothing_is_status_0(tmp_path: Path, capsys: pytest.CaptureFi
     assert sorted(path.name for path in tmp_path.iterdir()) == ["input.json", "out.json"]
 
 
+def test_route_is_heeded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A chat template whose sides take turns; a route of another dialect is an error of usage."""
+    file = saved(tmp_path, [*PLAIN, {"role": "user", "content": "and"}, {"role": "user", "content": "now?"}])
+    to = ("--to", "openai-chat", "--profile", "strict-template-no-tools")
+    _, said, _ = run(capsys, file, "--dialect", "anthropic", *to, "--format", "json")
+    status, _, wrong = run(capsys, file, "--dialect", "anthropic", "--to", "gemini", "--profile", "strict-template")
+
+    assert [message["role"] for message in json.loads(said)["body"]] == ["user", "assistant", "user"]
+    assert json.loads(said)["refused"] == []
+    assert (status, "strict-template is none of gemini" in wrong) == (2, True)
+
+
 def test_losses_are_listed_and_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By name, place and meaning; text of the conversation cannot act on the terminal (law L25)."""
     tools = [{"type": "web_search_20250305", "name": "web\x1b[31m"}]

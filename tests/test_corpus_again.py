@@ -4,11 +4,12 @@ Real conversations through twenty compactions in a row.
 Between two compactions the conversation goes over the wire and grows by its
 own next stretch; when it has no more, it begins again, as a session does that
 is asked the same once more.  Whatever comes out is judged by every law, each
-time.
+time.  With a store, outputs are cleared first and summarised when that is not
+enough; what was given out stays given out.
 
 The continuous integration runs a sample that is the same each time: each file
-at one of five windows, and some recorded requests.  ``COMPACTLIB_WHOLE=1`` runs
-all of them at all five.
+at one of five windows, with a store or without, and some recorded requests.
+``COMPACTLIB_WHOLE=1`` runs all of them at all five, in both ways.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,8 +65,8 @@ def stretches(conversation: Conversation, messages: list[Any], least_tokens: int
         run = [*run, SPELLINGS[conversation.dialect].user(f"Now do it for the {time}th time, with v{time}.0 of the plan.")]
 
 
-def twenty(name: str, conversation: Conversation, window: int) -> Counter[str]:
-    """The reasons of twenty compactions in a row, each judged."""
+def twenty(name: str, conversation: Conversation, window: int, store: cl.MemoryStore | None) -> Counter[str]:
+    """The reasons of twenty compactions in a row, each judged, and the rungs that ran."""
     body = cl.render(conversation)
     body = json.loads(body) if isinstance(body, str | bytes) else body
     key = messages_key(conversation.dialect)
@@ -77,10 +78,12 @@ def twenty(name: str, conversation: Conversation, window: int) -> Counter[str]:
     source = stretches(conversation, messages, window // 4)
     policy = cl.Policy(window_tokens=window)
     current: list[Any] = []
+    issued: dict[str, tuple[int, int]] = {}
     for number in range(TIMES):
         current = [*current, *next(source)]
         subject = cl.parse(current if is_list else {**body, key: current}, dialect=conversation.dialect)
-        record, outcome = observe(cl.compact, subject, policy, when="now", repeat=False)
+        stored: dict[str, Any] = {} if store is None else {"store": store, "issued": issued}
+        record, outcome = observe(cl.compact, subject, policy, when="now", repeat=False, **stored)
         findings = [str(finding) for finding in judge(record) if finding.verdict == "broken"]
 
         assert findings == [], (name, window, number)
@@ -89,12 +92,18 @@ def twenty(name: str, conversation: Conversation, window: int) -> Counter[str]:
         if isinstance(outcome, cl.Compacted):
             made = record.after
             current = made if is_list else made[key]
+            issued = {**issued, **outcome.issued}
+            reasons["after clearing"] += bool(outcome.report["cleared"])
     return reasons
 
 
-def chosen(number: int) -> tuple[int, ...]:
-    """The windows for one conversation."""
-    return WINDOWS if WHOLE else (WINDOWS[number % len(WINDOWS)],)
+def chosen(number: int) -> Iterator[tuple[int, cl.MemoryStore | None]]:
+    """The windows for one conversation, each with a store or without."""
+    for window in WINDOWS if WHOLE else (WINDOWS[number % len(WINDOWS)],):
+        if WHOLE or number % 2 == 0:
+            yield window, cl.MemoryStore()
+        if WHOLE or number % 2:
+            yield window, None
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -102,10 +111,12 @@ def test_files(shared: Path, folder: str) -> None:
     """Sessions of two agents, and requests; some are broken as stored."""
     reasons: Counter[str] = Counter()
     for number, path in enumerate(sorted((shared / "corpus" / folder).iterdir())):
-        for window in chosen(number):
-            reasons += twenty(path.name, cl.load(path), window)
+        for window, store in chosen(number):
+            reasons += twenty(path.name, cl.load(path), window, store)
 
+    cleared = reasons.pop("after clearing", 0)
     assert reasons["target-met"] > reasons.total() // 4, reasons
+    assert cleared > 0 or folder != "claude_code"
 
 
 @pytest.mark.parametrize("dialect", RECORDED)
@@ -117,7 +128,7 @@ def test_recorded_requests(shared: Path, dialect: str) -> None:
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         for number, line in enumerate(lines[:: 1 if WHOLE else SAMPLED]):
             body = json.loads(line)["body"]
-            for window in chosen(number)[:2]:
-                reasons += twenty(f"{name} {number}", cl.parse(body, dialect=dialect), window)
+            for window, store in islice(chosen(number), 4):
+                reasons += twenty(f"{name} {number}", cl.parse(body, dialect=dialect), window, store)
 
     assert reasons["target-met"] > 0, reasons

@@ -174,9 +174,9 @@ def test_handed_cases(shared: Path) -> None:
 
 KNOWN: Final = frozenset(
     {
-        "abandoned_ids", "cut_allowed_at", "cut_allowed_includes", "cut_allowed_max", "cut_exists", "cut_forbidden_at", "in_flight",
-        "kept_call_ids", "kept_images", "must_answer_before_compaction", "preserve_first_effective", "retry_without_change",
-        "snip_adjusted_in", "snip_allowed", "text_kept", "turn_count", "turn_starts",
+        "abandoned_ids", "cut_allowed_at", "cut_allowed_includes", "cut_allowed_max", "cut_exists", "cut_forbidden_at",
+        "in_flight", "kept_call_ids", "kept_images", "must_answer_before_compaction", "preserve_first_effective",
+        "retry_without_change", "snip_adjusted_in", "snip_allowed", "text_kept", "turn_count", "turn_starts",
     }
 )  # fmt: skip
 """Every expectation that is compared below; a case with another would pass unread."""

@@ -11,7 +11,7 @@ from attrs import evolve
 
 import compactlib as cl
 from compactlib.errors import PolicyError
-from compactlib.holding import asking, hold
+from compactlib.holding import hold, with_betas
 from compactlib.model import Reasoning
 from compactlib.options import Clearing
 from compactlib.outcomes import Compacted
@@ -109,7 +109,7 @@ def test_what_is_not_counted_from_the_end_stays(edit: Any) -> None:
     [
         ({"betas": ["x-1"]}, {"betas": ["x-1", BETA]}),
         ({"betas": [BETA]}, {"betas": [BETA]}),
-        ({"anthropic_beta": f"x-1, {BETA}"}, {"anthropic_beta": f"x-1,{BETA}"}),
+        ({"anthropic_beta": f"x-1, {BETA}"}, {"anthropic_beta": f"x-1, {BETA}"}),
         ({"anthropic_beta": "x-1"}, {"anthropic_beta": f"x-1,{BETA}"}),
         ({}, {}),
     ],
@@ -128,7 +128,7 @@ def test_a_bare_list_has_no_place_for_it() -> None:
     """The caller makes the body."""
     conversation = parsed([{"role": "user", "content": "hi"}])
 
-    assert asking(conversation, {"edits": []}, [BETA]) is conversation
+    assert with_betas(conversation, [BETA]).with_setting("context_management", {"edits": []}) is conversation
 
 
 def test_without_edits_nothing_is_held() -> None:

@@ -25,7 +25,7 @@ from ..dialects.reading import dumps
 from ..errors import PolicyError
 from ..model import Json
 from ..protocol.validator import Violation, check
-from .options import file_argument, format_option, input_option
+from .options import check_profile, file_argument, format_option, input_option, profile_option
 from .printing import Page, count, print_json
 from .reading import Source, read_source, report_problems
 from .redaction import account_of, as_json, redact_option, redacted
@@ -38,24 +38,35 @@ __all__ = ["convert"]
 @file_argument
 @click.option("--to", "dialect", type=click.Choice(list(DIALECTS)), required=True, help="Whose wire shape it is to have.")
 @click.option("--out", type=OutPath(path_type=Path, dir_okay=False), help="Write the converted conversation to this file.")
+@profile_option
 @redact_option
 @input_option
 @format_option
-def convert(file: str, dialect: str, out: Path | None, redacts: bool, input_format: str | None, output_format: str) -> int:
+def convert(
+    file: str,
+    dialect: str,
+    out: Path | None,
+    profile: str | None,
+    redacts: bool,
+    input_format: str | None,
+    output_format: str,
+) -> int:
     """
     Write FILE for another provider.
 
     Calls, results, pictures, instructions, tools and simple settings are
     written as the other provider wants them, ids are renamed where it has
-    others. Everything that has no place there is listed. Exit status 1 says
-    that something is.
+    others; with --profile also as that route wants it, for a chat template say.
+    Everything that has no place there is listed. Exit status 1 says that
+    something is.
     """
+    check_profile(profile, dialect)
     source, secrets = redacted(read_source(file, input_format), redacts=redacts)
     report_problems(source)
     if out is not None:
         refuse_out(out, file)
-    converted = convert_conversation(source.transcript.conversation, dialect=dialect)
-    refused = _refused(converted)
+    converted = convert_conversation(source.transcript.conversation, dialect=dialect, profile=profile)
+    refused = _refused(converted, profile)
     if out is not None:
         body = converted.body
         write_aside(out, body if isinstance(body, str | bytes) else dumps(body))
@@ -66,10 +77,10 @@ def convert(file: str, dialect: str, out: Path | None, redacts: bool, input_form
     return 1 if converted.losses or refused else 0
 
 
-def _refused(converted: Converted) -> tuple[Violation, ...] | None:
+def _refused(converted: Converted, profile: str | None) -> tuple[Violation, ...] | None:
     """What the provider would refuse of a stored conversation; ``None`` where nobody can tell."""
     try:
-        found = check(converted.conversation, mode="history")
+        found = check(converted.conversation, mode="history", profile=profile)
     except PolicyError:
         return None
     return tuple(violation for violation in found if violation.level == "error")

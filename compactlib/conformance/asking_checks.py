@@ -34,7 +34,7 @@ def asks_no_more(record: Record) -> Iterator[Finding]:
     if not exchanges:
         return
     stated, before = record.irreducible_tokens, record.before_tokens
-    gain = 1 if record.when == "now" else max(record.limits.min_gain or 1, 1)
+    gain = 1 if record.when in ("now", "overflow") else max(record.limits.min_gain or 1, 1)
     if record.outcome != "compacted" and record.reason in _BEFORE_ASKING:
         yield from broken("ASK-1", f"{len(exchanges)} requests were made, and the outcome is {record.reason!r}")
     elif stated is not None and before is not None and not record.cleared and stated >= before - gain:
@@ -105,7 +105,7 @@ def _beginnings(seen: Evidence) -> list[tuple[int, str]]:
     for at, unit in enumerate(seen.before):
         texts = [block.text for block in unit.blocks if block.kind in ("text", "result") and block.text]
         start = texts[0][:_BEGINNING_CHARS] if texts else ""
-        is_ours = start.startswith(("---", "==="))  # so a request begins its own lines
+        is_ours = start.startswith(("---", "===", "[cleared v1:"))  # so a request begins its own lines, and more may be cleared
         if len(start) == _BEGINNING_CHARS and not is_ours and "\n" not in start and is_plain(start) and said.count(start) == 1:
             found.append((at, start))
     return found

@@ -208,7 +208,9 @@ def _last_prompt(record: Record, seen: Evidence, new_texts: list[str]) -> Iterat
     if kinds[last] == "prompt" and last in seen.parts.starts:
         yield from broken("PROMPT-1", f"the last prompt, message {unit.index}, is not in the output as it was")
     elif lost:
-        say = unknown if kinds[last] is None and unit.of_kind("media") else broken  # a picture may be a tool's
+        announced = all(block.text.lower().lstrip().startswith(_MARKERS) for block in unit.of_kind("text"))
+        doubtful = kinds[last] is None or (kinds[last] == "result" and announced)
+        say = unknown if doubtful and unit.of_kind("media") else broken  # a picture may be a tool's
         yield from say("PROMPT-1", f"message {unit.index} may be a person's last words, and {len(lost)} blocks of it are gone")
 
 
@@ -441,7 +443,7 @@ def markers_true(record: Record) -> Iterator[Finding]:
     copy = "\n".join(shown(everything)) or everything
     pinned = {index for index, _ in record.pins}
     for at in range(seen.cut):
-        stays = at in seen.kept or seen.before[at].index in pinned
+        stays = at in seen.kept or seen.before[at].index in (*pinned, *record.cleared)
         if stays or seen.parts.kinds[at] in ("summary", "pin", "reminder", "system"):
             continue
         for block in seen.before[at].blocks:

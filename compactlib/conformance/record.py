@@ -116,7 +116,7 @@ class Record:
         before, after: request bodies or lists of messages; the same if nothing was done.
         outcome: what the compactor says it did.
         reason: and why; ``""`` if it does not say.
-        when: ``now`` if a person asked, ``auto`` if the trigger decides.
+        when: ``now`` if a person asked, ``overflow`` if a provider refused the size, ``auto`` if the trigger decides.
         limits: the sizes.
         cut, kept_prompt: the index where the tail begins, and that of the
             prompt kept before it, if the compactor says so.
@@ -159,7 +159,7 @@ class Record:
     after: Json
     outcome: Literal["compacted", "unchanged", "refused"]
     reason: str = ""
-    when: Literal["auto", "now"] = "auto"
+    when: Literal["auto", "now", "overflow"] = "auto"
     limits: Limits = Limits()
     cut: int | None = None
     kept_prompt: int | None = None

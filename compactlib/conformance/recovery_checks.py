@@ -97,7 +97,10 @@ def _is_value(text: str, block: Block) -> bool:
         if value == wanted or (isinstance(wanted, dict) and _is_part(wanted, value)):
             return True
         stack.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
-    return isinstance(wanted, list) and all(_is_value(json.dumps(one), block) for one in wanted)
+    # several parts; words of one that is a value on the wire (Gemini) are the text that spells it
+    return isinstance(wanted, list) and all(
+        _is_value(json.dumps(one), block) or (isinstance(one, str) and _is_value(one, block)) for one in wanted
+    )
 
 
 def _is_part(wanted: Mapping[str, Json], value: Json) -> bool:

@@ -56,7 +56,7 @@ def observe(
     policy: Policy,
     *,
     summarise: Callable[[SummaryRequest], str | Summary] | None = None,
-    when: Literal["auto", "now"] = "auto",
+    when: Literal["auto", "now", "overflow"] = "auto",
     pins: Sequence[tuple[int, int]] = (),
     reminders: Sequence[str | Callable[[], str]] = (),
     kinds: Sequence[Origin | None] | None = None,
@@ -213,10 +213,20 @@ def _logged(answer: Callable[[SummaryRequest], str | Summary], log: list[Exchang
     return ask
 
 
+def _believed(policy: Policy, outcome: Outcome) -> Policy:
+    """The policy, with the window that a refusal of the provider's taught, if that is smaller; sizes are shares of it then."""
+    window = (outcome.report.get("sizes") or {}).get("window", policy.window_tokens)
+    if outcome.report["when"] != "overflow" or window >= policy.window_tokens:
+        return policy
+    shares: dict[str, Any] = dict.fromkeys(("reserve_tokens", "trigger_tokens", "target_tokens", "tail_tokens"))
+    return evolve(policy, window_tokens=window, trigger_of="budget", **shares)
+
+
 def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: Memo | None) -> Record:
     """What the compactor says."""
     limits = Limits(step_cuts=policy.step_cuts != "never")
     if memo is not None:
+        policy = _believed(policy, outcome)
         known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
         limits = evolve(
             limits,

@@ -27,7 +27,8 @@ def smaller(record: Record) -> Iterator[Finding]:
     if before is None or after is None:
         yield from unknown("SIZE-1", "nobody measured")
         return
-    is_free = record.when == "now" or bool(record.cleared) or record.edits is not None  # what clearing has to save is for law L18
+    # what clearing has to save is for law L18
+    is_free = record.when in ("now", "overflow") or bool(record.cleared) or record.edits is not None
     gain = 1 if is_free else max(record.limits.min_gain or 1, 1)
     if before - after < gain:
         yield from broken("SIZE-1", f"{before} tokens became {after}; at least {gain} have to be saved")

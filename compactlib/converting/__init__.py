@@ -45,7 +45,7 @@ from .carriers import fold, move
 from .crossing import cross, words_of_system
 from .losses import LOSSES, Loss, Losses
 from .naming import ANY, IDS, NAMES, Names
-from .routes import fitted, named, takes
+from .routes import as_settled, fitted, named, takes
 from .slots import Piece, Slot
 from .templates import headed, in_turns, instructed, one_text, unpictured, worded
 from .writing import Template, Writer, Written, writer_for
@@ -153,7 +153,8 @@ def _for_route(conversation: Conversation, target: Profile) -> Converted:
         return _across(conversation, target)
     losses = Losses(conversation)
     named(mended.fixes, [conversation.position(at) for at in range(conversation.length)], losses)
-    return Converted(render(mended.conversation), losses.sorted(), (), mended.conversation)
+    made = as_settled(mended.conversation, conversation)
+    return Converted(render(made), losses.sorted(), (), made)
 
 
 def _target(dialect: str, profile: Profile | str | None) -> Profile:

@@ -26,13 +26,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from attrs import evolve
+
 from ..model import Conversation
 from ..protocol.profiles import PROFILES, Profile
 from ..protocol.repair import Fix, repair
 from ..protocol.validator import check
 from .losses import Losses
 
-__all__ = ["fitted", "named", "takes"]
+__all__ = ["as_settled", "fitted", "named", "takes"]
 
 _LOSS_OF: Final[Mapping[str, str]] = {
     "append-user": "added",
@@ -75,7 +77,13 @@ def fitted(made: Conversation, target: Profile, places: Sequence[int], losses: L
         return made
     mended = repair(made, profile=target)
     named(mended.fixes, places, losses)
-    return mended.conversation
+    return as_settled(mended.conversation, made)
+
+
+def as_settled(mended: Conversation, before: Conversation) -> Conversation:
+    """The conversation with nothing new to compact in it, where there was nothing new before (law L17)."""
+    is_settled = before.settled and before.settled == len(before.messages)
+    return evolve(mended, settled=len(mended.messages)) if is_settled else mended
 
 
 def named(fixes: Sequence[Fix], places: Sequence[int], losses: Losses) -> None:

@@ -45,7 +45,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ..model import Call, Conversation, Media, Origin, Result, Text
+from ..model import Block, Call, Conversation, Media, Origin, Result, Text
 from ..protocol.alternation import BRIDGE
 from ..protocol.repair import CONTINUE
 from ..summaries.head import read_summary, write_summary
@@ -98,13 +98,19 @@ def _word(name: str) -> str:
 
 
 def one_text(slots: Sequence[Slot], conversation: Conversation, losses: Losses) -> None:
-    """Name the messages whose texts will be one, but for the head, which is told apart again."""
+    """Name the messages whose texts, or those of a result, will be one, but for the head, which is told apart again."""
     for slot in slots:
+        blocks = [block for block, _origin in slot.pieces]
+        results = (block.blocks for block in blocks if isinstance(block, Result))
         is_head = conversation.messages[slot.position].origin in _HEAD
-        if len(slot.pieces) > 1 and not is_head:
-            texts = sum(isinstance(block, Text) for block, _origin in slot.pieces)
-            if texts > 1 and not any(isinstance(block, Media) for block, _origin in slot.pieces):
-                losses.at("grouping", slot.position, "its texts are one now")
+        if not is_head and any(map(_is_joined, (blocks, *results))):
+            losses.at("grouping", slot.position, "its texts are one now")
+
+
+def _is_joined(blocks: Sequence[Block]) -> bool:
+    """Whether several texts become one, because there is nothing else beside them."""
+    texts = sum(isinstance(block, Text) for block in blocks)
+    return texts > 1 and not any(isinstance(block, Media) for block in blocks)
 
 
 def unpictured(slots: Sequence[Slot], conversation: Conversation, losses: Losses) -> list[Slot]:

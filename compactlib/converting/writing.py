@@ -205,6 +205,8 @@ class _Gemini(Writer):
             return {"functionResponse": {**made, "parts": media} if media else made}
         if isinstance(block, Media):
             kind = {"mimeType": block.mime} if block.mime else {}
+            if not kind and block.kind != "document":
+                self.losses.at("field", self._position, f"nothing says any more that a medium is of the kind {block.kind}")
             if block.data is None:
                 return {"fileData": {**kind, "fileUri": block.url}}
             return {"inlineData": {**kind, "data": block.data}}

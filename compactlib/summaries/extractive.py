@@ -221,12 +221,13 @@ def _hear_person(evidence: _Evidence, text: str, *, beside_results: bool) -> Non
 def _hear_model(evidence: _Evidence, text: str) -> None:
     said = tuple(sentences(text))
     for sentence in said:
-        about = cues(sentence)
         if sentence.endswith(_ASKING):
             evidence.questions.append(("the model asked: ", sentence))
-        elif not _says_much(sentence) or sentence.endswith(":"):
             continue
-        elif "rejected" in about:
+        if not _says_much(sentence) or sentence.endswith(":"):
+            continue
+        about = cues(sentence)
+        if "rejected" in about:
             evidence.add("rejected", sentence, 3)
         elif "decision" in about:
             evidence.add("decisions", sentence, 2)

@@ -212,9 +212,9 @@ def kind_of(token: str) -> Kind | None:
 
 @cache
 def _change() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What stands before and behind the arrow of a changed value; a number is in both."""
+    """A value that was changed, and what stands behind the arrow; a number is in both."""
     value = r"[\w.,%:/+-]{0,30}[0-9][\w.,%:/+-]{0,30}"
-    return re.compile(rf"(?<!\S){value} ?\Z"), re.compile(rf" ?{value}")
+    return re.compile(value), re.compile(rf" ?{value}")
 
 
 @cache
@@ -277,9 +277,10 @@ def find_anchors(messages: Sequence[Message], *, first: int = 0, issued: Issued 
 
 def _texts(message: Message, calls: dict[int, Call], issued: Issued) -> Iterator[tuple[str, bool, bool]]:
     """The texts of a message, last first: (text, whether a person's, whether its error lines tell of an error)."""
-    for block, origin in reversed(with_origins(message)):
+    for block, origin in reversed(list(with_origins(message))):
         if isinstance(block, Text):
-            yield block.text, origin is Origin.HUMAN, False
+            if read_stub(block.text, issued=issued) is None:  # which stands for a picture that was in a message behind results
+                yield block.text, origin is Origin.HUMAN, False
         elif isinstance(block, Result):
             call = calls.get(id(block))
             text = _without_stubs(block, issued) if issued else block.text
@@ -322,7 +323,9 @@ def _facts(text: str, looked: _Looked, *, is_person: bool, may_fail: bool) -> It
         return
     looked.lines.update(lines)
     tokens = looked.tokens
-    yield from _longer("\n".join(["", *lines]))
+    text = "\n".join(["", *lines])
+    yield from _longer(text)
+    yield from _changes(text)
     for line in lines:
         for piece in (line,) if len(line) <= _PIECE_CHARS else _pieces().findall(line):
             for token in filterfalse(tokens.__contains__, piece.split()):
@@ -339,8 +342,6 @@ def _longer(text: str) -> Iterator[tuple[Kind, str, str]]:
         if any(map(text.__contains__, hints)):
             for found in pattern.finditer(text):
                 yield kind, found[0].rstrip(".,;:"), _around(text, *found.span())
-    for start, stop in _changes(text):
-        yield Kind.CHANGE, text[start:stop].rstrip(".,;:"), _around(text, start, stop)
 
 
 def _around(text: str, start: int, stop: int) -> str:
@@ -357,18 +358,19 @@ def _pieces() -> re.Pattern[str]:
     return re.compile(rf"[^\n]{{1,{_PIECE_CHARS}}}(?!\S)|\S+")
 
 
-def _changes(text: str) -> Iterator[tuple[int, int]]:
-    """Where values stand that were changed: ``30 -> 120``."""
-    before, behind = _change()
+def _changes(text: str) -> Iterator[tuple[Kind, str, str]]:
+    """Values that were changed: ``30 -> 120``."""
     for arrow in _ARROWS:
         at = text.find(arrow)
         while at >= 0:
+            value, behind = _change()
             new = behind.match(text, at + len(arrow))
             if new is not None:
-                start = max(at - 64, 0)
-                old = before.search(text[start:at])
-                if old is not None:
-                    yield start + old.start(), new.end()
+                before = text[max(at - 64, 0) : at].removesuffix(" ")
+                words = before.split()
+                if words and before.endswith(words[-1]) and value.fullmatch(words[-1]):
+                    start = at - len(words[-1]) - (text[at - 1] == " ")
+                    yield Kind.CHANGE, text[start : new.end()].rstrip(".,;:"), _around(text, start, new.end())
             at = text.find(arrow, at + len(arrow))
 
 
@@ -447,13 +449,15 @@ class Tokens:
         add = known.add
         for name in bare:
             if not name.isalnum():
+                colon = name.find(":")  # what stands before it is a name of its own
                 for divider in "/.\\":
                     at = name.find(divider)
                     for _ in range(_PARTS):
                         if at < 0:
                             break
                         add(name[at + 1 :])
-                        add(name[:at])
+                        if at > colon:
+                            add(name[:at])
                         at = name.find(divider, at + 1)
         self._known = known
 

@@ -39,6 +39,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import filterfalse
 from typing import Final
 
 from attrs import frozen
@@ -419,15 +420,16 @@ def _digits(text: str) -> str:
 
 
 def _numbers_of(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(_digits(one) for text in texts for one in _all_numbers(text))
-
-
-def _all_numbers(text: str) -> Iterator[str]:
-    """The numbers of a text, grouped ones also as one."""
-    for found in re.finditer(r"[0-9][0-9.,_]*(?:[ \u00a0\u202f][0-9]{3}(?![0-9]))*", text):
-        yield found[0]
-        if not found[0].isdigit():
-            yield from re.findall(r"[0-9]+", found[0])
+    """The digits of the numbers in *texts*; of those with points, or in groups, as one and each part by itself."""
+    found: set[str] = set()
+    for text in texts:
+        found.update(re.findall(r"[0-9][0-9.,_]*(?:[ \u00a0\u202f][0-9]{3}(?![0-9]))*", text))
+    divided = list(filterfalse(str.isdigit, found))
+    found.difference_update(divided)
+    for one in divided:
+        found.add(_digits(one))
+        found.update(re.findall(r"[0-9]+", one))
+    return frozenset(found)
 
 
 @cache

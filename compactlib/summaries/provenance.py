@@ -85,9 +85,11 @@ def visible(text: str) -> str:
 def said_by_persons(messages: Iterable[Message]) -> Iterator[str]:
     """The text blocks of origin human, in order."""
     for message in messages:
-        for block, origin in with_origins(message):
-            if origin is Origin.HUMAN and isinstance(block, Text):
-                yield block.text
+        stated = message.origin
+        if stated is Origin.HUMAN or (isinstance(stated, tuple) and Origin.HUMAN in stated):  # no role alone proves a person
+            for block, origin in with_origins(message):
+                if origin is Origin.HUMAN and isinstance(block, Text):
+                    yield block.text
 
 
 _FLATTEN: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "\\": None})

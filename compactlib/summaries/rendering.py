@@ -287,7 +287,7 @@ def _sharing(limit_chars: int) -> dict[Kind, int]:
 
 def _all_pieces(messages: Sequence[Message], first: int) -> list[list[Piece]]:
     calls = calls_by_result(messages)
-    return [list(pieces_of(message, first + index, calls)) for index, message in enumerate(messages)]
+    return [pieces_of(message, first + index, calls) for index, message in enumerate(messages)]
 
 
 def _show_message(message: list[Piece], limits: Mapping[Kind, int]) -> str:

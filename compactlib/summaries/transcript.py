@@ -21,12 +21,13 @@ What is not here
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from typing import Final, Literal, TypeAlias
 
 from ..model import Block, Call, Media, Message, Opaque, Origin, Reasoning, Result, Text
 from ..text import ceiling, escape, floor, quote_lines
+from ..tokens.jsontext import plain_json
 from ..truncation import truncate
 
 __all__ = [
@@ -49,8 +50,6 @@ KINDS: Final[tuple[Kind, ...]] = ("words", "output", "arguments", "reasoning", "
 
 _MARKED_CHARS: Final = 600  # an excerpt of at least this size carries a marker
 
-_as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
-
 Piece: TypeAlias = tuple[str, str, Kind]
 """Our line above it, the text to quote, and what kind of text it is."""
 
@@ -72,7 +71,7 @@ _SPEAKERS: Final[dict[Origin, str]] = {
 _BY_ROLE: Final = {"model": Origin.MODEL, "tool": Origin.TOOL, "system": Origin.SYSTEM, "developer": Origin.SYSTEM}
 
 
-def with_origins(message: Message) -> list[tuple[Block, Origin]]:
+def with_origins(message: Message) -> Iterator[tuple[Block, Origin]]:
     """
     Each block of a message with its origin.
 
@@ -83,11 +82,11 @@ def with_origins(message: Message) -> list[tuple[Block, Origin]]:
     stated = message.origin
     blocks = message.blocks
     if isinstance(stated, tuple) and len(stated) == len(blocks):
-        return list(zip(blocks, stated, strict=True))
+        return zip(blocks, stated, strict=True)
     if isinstance(stated, Origin):
-        return [(block, stated) for block in blocks]
+        return zip(blocks, repeat(stated))
     by_role = _BY_ROLE.get(message.role, Origin.UNKNOWN)
-    return [(block, Origin.TOOL if isinstance(block, Result) else by_role) for block in blocks]
+    return zip(blocks, (Origin.TOOL if isinstance(block, Result) else by_role for block in blocks), strict=True)
 
 
 def label(text: str, *, limit_chars: int = 80) -> str:
@@ -112,7 +111,7 @@ def argument_text(call: Call) -> str:
     if isinstance(call.arguments, str):
         return call.arguments
     try:
-        return _as_json(call.arguments)
+        return plain_json(call.arguments)
     except (TypeError, ValueError, RecursionError):
         return "(arguments that cannot be written as JSON)"
 
@@ -137,16 +136,15 @@ def calls_by_result(messages: Iterable[Message]) -> dict[int, Call]:
     return answered
 
 
-def pieces_of(message: Message, number: int, calls: dict[int, Call]) -> Iterator[Piece]:
+def pieces_of(message: Message, number: int, calls: dict[int, Call]) -> list[Piece]:
     """What is shown of one message: at least one piece, so that none is passed over in silence."""
     head = f"message {number} · "
-    empty = True
-    for block, origin in with_origins(message):
-        for piece in _block_pieces(block, _SPEAKERS[origin], calls):
-            empty = False
-            yield head + piece[0], piece[1], piece[2]
-    if empty:
-        yield f"{head}{message.role}: nothing to show", "", "stub"
+    found: list[Piece] = [
+        (head + told, text, kind)
+        for block, origin in with_origins(message)
+        for told, text, kind in _block_pieces(block, _SPEAKERS[origin], calls)
+    ]
+    return found or [(f"{head}{message.role}: nothing to show", "", "stub")]
 
 
 def _block_pieces(block: Block, speaker: str, calls: dict[int, Call]) -> Iterator[Piece]:
@@ -159,7 +157,7 @@ def _block_pieces(block: Block, speaker: str, calls: dict[int, Call]) -> Iterato
         tool = f'tool "{label(call.name)}"' if call else "a tool"
         failed = ", reporting an error" if block.is_error else ""
         yield f'{tool} answers (id "{label(block.call_id)}"){failed}', block.text, "output"
-        for inner in block.blocks:
+        for inner in () if isinstance(block.content, str) else block.blocks:
             if not isinstance(inner, Text):
                 yield from _block_pieces(inner, tool, calls)
     elif isinstance(block, Media):

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from ..model import Json
 
-__all__ = ["json_text"]
+__all__ = ["json_text", "plain_json"]
 
 _encode: Final = JSONEncoder(ensure_ascii=False).encode
 
@@ -63,9 +63,21 @@ def json_text(value: Json) -> str:
     '{"path": "отчёт.txt", "limit": 200}'
     """
     try:
-        return _encode(value) if _pieces is None else "".join(_pieces(value, 0))
+        return plain_json(value)
     except (RecursionError, TypeError, ValueError):
         return "".join(_written(value))
+
+
+def plain_json(value: Json) -> str:
+    """
+    The JSON text of a value that has one.
+
+    Raises:
+        RecursionError: it is too deep, or holds itself.
+        TypeError: something in it is no JSON.
+        ValueError: likewise.
+    """
+    return _encode(value) if _pieces is None else "".join(_pieces(value, 0))
 
 
 _VALUE: Final = 0

@@ -69,3 +69,25 @@ def test_rung_keeps_every_law(rung: Rung, dialect: str) -> None:
 
     assert outcomes["Compacted"] >= CASES // 6
     assert outcomes["then Compacted"] >= 1
+
+
+@pytest.mark.parametrize("dialect", SPELLINGS)
+def test_refused_size_keeps_every_law(dialect: str) -> None:
+    """A provider found a request too long that fits a window four times as large: its size is the window then."""
+    reasons: Counter[str] = Counter()
+    for number in range(CASES // 2):
+        made = scenario(seeded(f"{dialect} too long {number}"), dialect=dialect)
+        if made.features & {"bad-counter", "bad-reminder"}:
+            continue
+        policy = evolve(made.policy, window_tokens=4 * made.policy.window_tokens)
+        record, outcome = observe(
+            cl.compact, made.conversation, policy, summarise=made.summarise, when="overflow", kinds=made.kinds
+        )
+        reasons[outcome.reason] += 1
+
+        assert [str(finding) for finding in judge(record) if finding.verdict == "broken"] == [], number
+        sizes = outcome.report["sizes"]
+        reasons["learned"] += sizes is not None and sizes["window"] < policy.window_tokens
+
+    assert reasons["learned"] >= CASES // 4
+    assert reasons["target-met"] >= 3
