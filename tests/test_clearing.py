@@ -352,3 +352,45 @@ def test_a_stub_names_a_copy_only_where_it_still_stands() -> None:
         False,
     ]
     assert NOTES[0] not in "".join(answer.result.text for answer in answered(made.conversation.messages))
+
+
+def test_clearing_all_results_of_one_message_counts_each_a_few_times() -> None:
+    """A message with thousands of results is made anew, and counted, once: the work grows as the number of results does."""
+
+    def counted_chars(results: int) -> int:
+        counted: list[int] = []
+
+        def counter(text: str) -> int:
+            counted.append(len(text))
+            return len(text)
+
+        calls = [call(f"c{number}") for number in range(results)]
+        answers = [result(f"c{number}", f"{number} {LOG}") for number in range(results)]
+        messages = [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": calls},
+            {"role": "user", "content": answers},
+            {"role": "assistant", "content": "done"},
+            {"role": "user", "content": "go on"},
+            {"role": "assistant", "content": "done"},
+        ]
+        subject = cl.parse(messages, dialect="anthropic")
+        memo = Memo(counter)
+        made = clear(
+            subject,
+            divide(subject),
+            memo,
+            MemoryStore(),
+            options=Clearing(keep=0, clear_tool_inputs=True),
+            before_tokens=memo.request(subject),
+            target_tokens=0,
+            tail_tokens=0,
+            least_gain_tokens=0,
+            issued={},
+        )
+        assert made is not None
+        assert len(made.units) >= results
+        assert made.saved_tokens == memo.request(subject) - memo.request(made.conversation)
+        return sum(counted)
+
+    assert counted_chars(80) < 3 * counted_chars(40)

@@ -89,6 +89,14 @@ def test_kept_texts_bear_out_too() -> None:
 LOG = "step ok, nothing to see here\n" * 1_100 + "MARKER_7F3A: done\n"
 
 
+def test_tool_that_was_called_is_borne_out_by_its_call() -> None:
+    """Its name stands in no text; one that was not called is flagged."""
+    called = Message("model", (Call("c1", "read_file", {"path": "a.py"}, wire("tool_use")),), wire("assistant"))
+
+    assert flagged("- read_file ended well", called) == "- read_file ended well"
+    assert flagged("- list_files ended well", called) == "- list_files [unverified] ended well"
+
+
 def test_an_absence_that_is_none_is_contradicted_with_its_place() -> None:
     """A log of 32 KB, whose last line is what was looked for."""
     messages = (human("Is MARKER_7F3A in big.log?"), *ran(LOG))

@@ -106,7 +106,11 @@ _FLAGS: Final = ("[reopened]", "[unverified]", "(cut)", "(not verified)", "not v
 
 def core(item: str) -> str:
     """An item for comparison: without bullet, quotation marks, source in brackets, flag and final stop."""
-    text = folded(item_text(item))
+    return _bare(folded(item_text(item)))
+
+
+def _bare(text: str) -> str:
+    """The core of what was folded."""
     for _ in range(8):
         shorter = text.rstrip(" .!…")
         for flag in _FLAGS:
@@ -171,12 +175,19 @@ def with_proven_words(sections: Sections, before: Sections, messages: Sequence[M
         messages: what is replaced.
         more: what persons wrote besides, each text `folded`, joined by zero bytes.
     """
-    carried = {core(item) for key in ("goal", "orders") for item in before.items(key)}
+
+    @cache
+    def read(item: str) -> tuple[str, str]:
+        """The core of an item, and the whole of it, folded; most were carried on and are met twice or more."""
+        raw = folded(item_text(item))
+        return _bare(raw), raw
+
+    carried = {read(item)[0] for key in ("goal", "orders") for item in before.items(key)}
     said = "\x00".join([more, *map(folded, said_by_persons(messages))])
 
     @cache
     def is_proven(item: str) -> bool:
-        words, raw = core(item), folded(item_text(item))
+        words, raw = read(item)
         forms = dict.fromkeys(form.strip(" \"'") for text in (words, raw) for form in (text, text.removeprefix(_LATEST)))
         return words in carried or any(_occurs(form, said) for form in forms)
 
@@ -185,7 +196,7 @@ def with_proven_words(sections: Sections, before: Sections, messages: Sequence[M
     for key in ("goal", "orders"):
         kept = []
         for item in sections.items(key):
-            if item.startswith(FIRST_PROMPT) or not core(item):
+            if item.startswith(FIRST_PROMPT) or not read(item)[0]:
                 continue  # the mechanical quotation takes its place
             if is_proven(item):
                 kept.append(item)
@@ -193,7 +204,7 @@ def with_proven_words(sections: Sections, before: Sections, messages: Sequence[M
             for sentence in _sentences(item):
                 if is_proven(sentence):
                     kept.append(f"- {sentence}")
-                elif words := core(sentence):
+                elif words := read(sentence)[0]:
                     moved.append(f"- reported by {sources.find(words)}: {item_text(sentence)}")
         if sections.body(key):
             sections = sections.with_items(key, kept)
