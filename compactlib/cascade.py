@@ -37,7 +37,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from attrs import asdict, evolve
@@ -45,7 +45,7 @@ from attrs import asdict, evolve
 from .account import Account
 from .budget import Policy, Sizes, sizes
 from .bulk import bulk_of
-from .clearing import Cleared, clear
+from .clearing import Cleared, ClearedUnit, clear
 from .collapsing import closed_turns, turn_key
 from .compaction import Answer, Event, compaction, is_due
 from .editing import ask_to_hide, form_of
@@ -153,7 +153,8 @@ def _after(task: Task, made: Compacted) -> Task:
     previous = task.previous if made.cut == 0 else None
     digests = _renamed(task.digests, made) if task.digests and made.cut == 0 else task.digests
     issued = {**(task.issued or {}), **made.issued}
-    return evolve(task, pins=pins, previous=previous, anchor=None, digests=digests, issued=issued)
+    is_stale = made.thinking is not None
+    return evolve(task, pins=pins, previous=previous, anchor=None, digests=digests, issued=issued, is_stale=is_stale)
 
 
 def _renamed(digests: Mapping[str, str], cleared: Compacted) -> dict[str, str]:
@@ -263,41 +264,26 @@ def _asked(account: Account, known: Sizes) -> Outcome:
     )
     if hiding is None:
         return account.refused("irreducible", "no old output is left that the provider could be asked to hide", ())
-    at = conversation.wire_index
-    after = hiding.after_tokens
-    over = max(after - known.target, 0)
-    reason = "above-target" if over else "target-met"
-    dropped = tuple(
-        Dropped(at(one.position), at(one.position) + 1, "clear", one.saved_tokens, one.ref or None) for one in hiding.units
-    )
     told = {
         "form": "edit",
         "why": None,
         "context_management": hiding.edits,
         "betas": list(hiding.betas),
-        "hidden": [{**asdict(one), "position": at(one.position)} for one in hiding.units],
+        "hidden": _units_in(account, hiding.units),
         "failed": hiding.failed,
         "spared": hiding.spared,
     }
-    report = account.report("compacted", reason, after, rung="clear", edits=told, dropped=[asdict(one) for one in dropped])
-    return Compacted(
-        conversation=evolve(conversation, settled=len(conversation.messages)),
-        reason=reason,
-        before_tokens=account.before_tokens,
-        after_tokens=after,
+    return _without_summary(
+        account,
+        known,
+        conversation,
+        hiding.after_tokens,
+        hiding.units,
+        report={"edits": told},
         first_changed=None,
-        report=report,
-        cut=0,
-        kept_prompt=None,
-        dropped=dropped,
-        summary="",
-        irreducible=(),
-        over_by_tokens=over,
-        fits=after <= known.budget,
         issued=hiding.issued,
         edits=hiding.edits,
         betas=hiding.betas,
-        before=conversation,
     )
 
 
@@ -312,45 +298,78 @@ def _why_rewritten(account: Account) -> dict[str, Any] | None:
 
 def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Outcome:
     """The outcome of clearing alone."""
-    conversation = account.conversation
-    at = conversation.wire_index
-    after = request_tokens(cleared.conversation, account.memo)
+    conversation, made = account.conversation, cleared.conversation
+    after = request_tokens(made, account.memo)
     if after >= account.before_tokens:  # an edit that the provider made is not due any more
         return account.refused("irreducible", "what could be cleared is hidden by the provider already", ())
-    over = max(after - known.target, 0)
-    thinking = dropping(conversation, cleared.conversation, model=account.policy.model)
-    bulk = bulk_of(cleared.conversation, account.policy)
-    dropped = tuple(Dropped(at(one.position), at(one.position) + 1, "clear", one.saved_tokens, one.ref) for one in cleared.units)
-    units = [{**asdict(one), "position": at(one.position)} for one in cleared.units]
+    thinking = dropping(conversation, made, model=account.policy.model)
+    betas = () if thinking is None else (BINDING_BETA,)
+    report = {
+        "cleared": _units_in(account, cleared.units),
+        "edits": _why_rewritten(account),
+        "thinking": None if thinking is None else {"thinking": thinking, "betas": list(betas)},
+    }
+    first = min(conversation.wire_index(one.position) for one in cleared.units)
+    return _without_summary(
+        account,
+        known,
+        made,
+        after,
+        cleared.units,
+        report=report,
+        first_changed=first,
+        issued=cleared.issued,
+        thinking=thinking,
+        betas=betas,
+    )
+
+
+def _units_in(account: Account, units: Sequence[ClearedUnit]) -> list[dict[str, Any]]:
+    """What was cleared, or is to be hidden, for a report: by the wire's numbers."""
+    return [{**asdict(one), "position": account.conversation.wire_index(one.position)} for one in units]
+
+
+def _without_summary(
+    account: Account,
+    known: Sizes,
+    made: Conversation,
+    after_tokens: int,
+    units: Sequence[ClearedUnit],
+    *,
+    report: dict[str, Any],
+    **more: Any,
+) -> Compacted:
+    """The outcome of a rung that left every message in its place; *more* are fields of `Compacted`."""
+    conversation = account.conversation
+    at = conversation.wire_index
+    over = max(after_tokens - known.target, 0)
+    bulk = bulk_of(made, account.policy)
     reason = "above-target" if over else "target-met"
+    dropped = tuple(Dropped(at(one.position), at(one.position) + 1, "clear", one.saved_tokens, one.ref or None) for one in units)
+    told = account.report(
+        "compacted",
+        reason,
+        after_tokens,
+        rung="clear",
+        bulk=None if bulk is None else asdict(bulk),
+        dropped=[asdict(one) for one in dropped],
+        **report,
+    )
     return Compacted(
-        conversation=evolve(cleared.conversation, settled=len(conversation.messages)),
+        conversation=evolve(made, settled=len(conversation.messages)),
         reason=reason,
         before_tokens=account.before_tokens,
-        after_tokens=after,
-        first_changed=min(at(one.position) for one in cleared.units),
-        report=account.report(
-            "compacted",
-            reason,
-            after,
-            rung="clear",
-            bulk=None if bulk is None else asdict(bulk),
-            cleared=units,
-            edits=_why_rewritten(account),
-            thinking=None if thinking is None else {"thinking": thinking, "betas": [BINDING_BETA]},
-            dropped=[asdict(one) for one in dropped],
-        ),
+        after_tokens=after_tokens,
+        report=told,
         cut=0,
         kept_prompt=None,
         dropped=dropped,
         summary="",
         irreducible=(),
         over_by_tokens=over,
-        fits=after <= known.budget and (bulk is None or not bulk.exceeds(account.policy)),
-        issued=cleared.issued,
-        thinking=thinking,
-        betas=() if thinking is None else (BINDING_BETA,),
+        fits=after_tokens <= known.budget and (bulk is None or not bulk.exceeds(account.policy)),
         before=conversation,
+        **more,
     )
 
 
