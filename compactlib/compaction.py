@@ -204,7 +204,8 @@ def _finish(
         why = f"the result has {after} tokens, the input {account.before_tokens}; at least {least_gain} have to be saved"
         return account.refused("summary-failed:not-smaller", why, plan.irreducible)
     thinking = dropping(conversation, made, model=account.policy.model)
-    wrong = new_violations(conversation, made if thinking is None else with_thinking(made, thinking), plan)
+    before, result = (one if thinking is None else with_thinking(one, thinking) for one in (conversation, made))
+    wrong = new_violations(before, result, plan)  # what the setting breaks is broken where the model does so unasked, too
     if wrong:
         return account.refused("internal-invalid", "; ".join(wrong[:5]), plan.irreducible)
     bulk = bulk_of(made, account.policy)

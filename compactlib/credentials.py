@@ -36,8 +36,19 @@ __all__ = ["KINDS", "known_secrets"]
 KINDS: Final = ("api key", "password", "private key", "token")
 """What `known_secrets` calls what it finds."""
 
-_FREE: Final = "(?:(?<![A-Za-z0-9_-])|(?<=-----))"
-"""No letter of a token stands before it, so a run of such letters is looked at once; but the line of a key may end there."""
+_SPELLED: Final = "|".join(
+    (
+        r"(?<=\\[abfnrtv0])|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2})",
+        *(rf"(?<=\[[0-9;]{{{length}}}m)" for length in range(12)),
+    )
+)
+"""A character ends here that is spelled out, as text in JSON and in addresses has it; or a colour, as terminals have it."""
+_FREE: Final = f"(?:(?<![A-Za-z0-9_-])|(?<=-----)|{_SPELLED})"
+"""
+No letter of a token stands before it, so a run of such letters is looked at once; but the line of a key may end there.
+
+What is spelled out ends in letters; it begins with what no run holds, so a run is looked at once all the same.
+"""
 _RUN: Final = "[A-Za-z0-9_-]"
 _PEM: Final = "(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _BETWEEN: Final = r"""(?:\\{1,4}[nrt]|[0-9]{1,6}(?:→|[\t:|])|[\s"',>|]|-(?!-)){0,40}+"""
@@ -56,12 +67,17 @@ _VALUE: Final = r"(?:[^\s\"'`,;()\[\]{}<>|&\\]|&(?![\w.-]{1,40}=))"
 _SIGN: Final = "[0-9!@#%^*+?~]"
 _CODE: Final = "[A-Za-z0-9_+/=~-]"
 _QUOTED: Final = rf"{_IS}\\{{0,3}}[\"']{_FILLED}(?=[^\s\"'\\]{{0,48}}?{_SIGN})([^\s\"'\\]{{4,256}})[\"'\\]"
-_UNQUOTED: Final = rf"{_IS}{_FILLED}(?![/.~])(?={_VALUE}{{0,48}}?{_SIGN})({_VALUE}{{4,256}}+)(?!\()"
-_CODED: Final = (
-    rf"{_IS}\\{{0,3}}[\"']?{_FILLED}(?![/.~])(?=[A-Za-z_+/=~-]{{0,100}}[0-9])(?=[0-9_+/=~-]{{0,100}}[A-Za-z])"
+_WORD: Final = rf"{_FILLED}(?![/.~])(?={_VALUE}{{0,48}}?{_SIGN})({_VALUE}{{4,256}}+)(?!\()"
+_LETTERS: Final = (
+    rf"{_FILLED}(?![/.~])(?=[A-Za-z_+/=~-]{{0,100}}[0-9])(?=[0-9_+/=~-]{{0,100}}[A-Za-z])"
     rf"({_CODE}{{12,1024}}+)(?![(\[]|\.[A-Za-z])"
 )
+_UNQUOTED: Final = f"{_IS}{_WORD}"
+_CODED: Final = rf"{_IS}(?:\\{{0,3}}[\"'])?{_LETTERS}"
+_NEXT: Final = r"[ \t]{1,3}[\"']?(?!-)"
+"""Between an option of a command and its value, which is no other option."""
 _DIGIT: Final = "(?=[A-Za-z._~+/=-]{0,60}[0-9])"
+_PWD: Final = f"(?:(?<![a-z])|{_SPELLED})pwd"
 _PASSWORDS: Final = "password passwd passphrase pwd secret"
 
 # fmt: off
@@ -70,7 +86,7 @@ _MARKED: Final = (
     ("private key", "-----BEGIN",
      rf"-----BEGIN {_PEM}(?:{_BETWEEN}(?:{_HEADED}|[A-Za-z0-9+/=]{{16,}}+)){{1,2000}}+{_ENDED}"),
     # AWS, IAM identifiers: AKIA of a user, ASIA of a session, then base32
-    ("api key", "AKIA ASIA", r"(?<![A-Za-z0-9])A[KS]IA[A-Z2-7]{16}(?![A-Za-z0-9])"),
+    ("api key", "AKIA ASIA", rf"(?:(?<![A-Za-z0-9])|{_SPELLED})A[KS]IA[A-Z2-7]{{16}}(?![A-Za-z0-9])"),
     # GitHub, formats of tokens
     ("token", "ghp_ gho_ ghu_ ghs_ ghr_", _FREE + r"gh[opusr]_[A-Za-z0-9]{36,}"),
     ("token", "github_pat_", _FREE + r"github_pat_[A-Za-z0-9_]{40,}"),
@@ -92,9 +108,19 @@ _MARKED: Final = (
     # Groq, xAI, Hugging Face, npm, PyPI, DigitalOcean, SendGrid
     ("api key", "gsk_ xai- hf_", _FREE + r"(?:gsk_|xai-|hf_)[A-Za-z0-9]{32,}"),
     ("token", "npm_ pypi- dop_v1_", f"{_FREE}(?:npm_[A-Za-z0-9]{{36,}}|dop_v1_[a-f0-9]{{64,}}|pypi-{_RUN}{{50,}})"),
+    # Docker Hub, Grafana, Shopify, HashiCorp Vault, Atlassian, and bots of Telegram, behind the number of the bot
+    ("token", "dckr_pat_ glsa_ shpat_ hvs. ATATT3x",
+     rf"{_FREE}(?:(?:dckr_pat_|hvs\.){_RUN}{{24,}}|(?:glsa_|shpat_)[A-Za-z0-9_]{{32,}}|ATATT3x{_RUN}{{32,}})"),
+    ("token", ":AA", rf"(?<=[0-9]{{8}}):(AA{_RUN}{{33,}})"),
     ("api key", "SG.", rf"{_FREE}SG\.{_RUN}{{16,32}}\.{_RUN}{{32,}}"),
     # JSON Web Tokens, RFC 7515 and 7519: header and claims are objects, so both begin as {" does in base64
     ("token", "eyJ", rf"{_FREE}eyJ{_RUN}{{10,2000}}+\.eyJ{_RUN}{{10,}}+\.{_RUN}{{16,}}"),
+    # settings of a shell: what only ends in the word counts in capitals alone, because tests pass, too
+    ("password", "_PASS", rf"(?<=[A-Z0-9])_PASS{_IS}[\"']?(?={_VALUE}{{0,48}}?[a-z]){_WORD}"),
+    # options of commands, whose value stands behind a blank
+    ("password", "--pass --sec", f"--(?:pass(?:word|wd|phrase)|secret){_NEXT}{_WORD}"),
+    ("token", "--tok --a --sec",
+     f"--(?:(?:access-|auth-)?token|api-?key|secret-key){_NEXT}{_LETTERS}"),
     # addresses, RFC 3986 section 3.2.1
     ("password", "://", rf"://[^\s:/@\"'<>\\]{{0,128}}:{_FILLED}([^\s/@\"'<>\\{{}}\[\]]{{3,256}})@(?=[A-Za-z0-9\[])"),
 )
@@ -103,13 +129,14 @@ _MARKED: Final = (
 _NAMED: Final = (
     # HTTP, RFC 9110 section 11.6.2, with the schemes of RFC 6750 and RFC 7617
     ("token", "authorization",
-     rf"authorization{_IS}[\"'\\]{{0,4}}(?:basic {{1,3}}|(?:bearer|token) {{1,3}}{_DIGIT}){_FILLED}([A-Za-z0-9._~+/=-]{{8,}})"),
+     (rf"authorization{_IS}[\"'\\]{{0,4}}(?:basic {{1,3}}|(?:api-?key|bearer|bot|token) {{1,3}}{_DIGIT})"
+      rf"{_FILLED}([A-Za-z0-9._~+/=-]{{8,}})")),
     ("token", "bearer", rf"bearer {{1,3}}{_DIGIT}([A-Za-z0-9._~+/=-]{{20,}})"),
     # settings, source and JSON: in quotes, or up to where a value ends
-    ("password", _PASSWORDS, rf"(?:pass(?:word|wd|phrase)|(?<![a-z])pwd|secret){_QUOTED}"),
-    ("password", _PASSWORDS, rf"(?:pass(?:word|wd|phrase)|(?<![a-z])pwd|secret){_UNQUOTED}"),
+    ("password", _PASSWORDS, rf"(?:pass(?:word|wd|phrase)|{_PWD}|secret){_QUOTED}"),
+    ("password", _PASSWORDS, rf"(?:pass(?:word|wd|phrase)|{_PWD}|secret){_UNQUOTED}"),
     ("api key", "api access account auth encryption private secret signing",
-     rf"(?:api|access|account|auth|encryption|private|secret|signing)[_-]?key{_CODED}"),
+     rf"(?:api|access|account|auth|encryption|private|secret|signing)[_-]?key(?:_base)?{_CODED}"),
     # not the token of a next page, which is a place and no secret
     ("token", "token", rf"(?<!page)(?<!next)(?<!page[_-])(?<!next[_-])(?<!continuation)(?<!continuation[_-])token{_CODED}"),
 )

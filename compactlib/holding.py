@@ -18,16 +18,21 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from .model import Call, Conversation, Json
 from .visible import thinking_turns
 
 __all__ = ["hold", "with_betas"]
 
+_FIELDS: Final = "additionalModelRequestFields"
+
 
 def with_betas(conversation: Conversation, betas: Sequence[str]) -> Conversation:
     """
     The conversation with *betas* among those that the body of its request lists; itself if it lists none.
+
+    Bedrock's Converse takes no header, so there they are listed in any case: among the fields of the model.
 
     >>> from compactlib.dialects import parse, render
     >>> render(with_betas(parse({"betas": ["a"], "messages": []}, dialect="anthropic"), ["b", "a"]))
@@ -35,14 +40,26 @@ def with_betas(conversation: Conversation, betas: Sequence[str]) -> Conversation
     """
     for name in ("betas", "anthropic_beta"):  # as clients and Bedrock write them
         known = conversation.setting(name)
-        if not isinstance(known, list | str):
-            continue
-        listed = known if isinstance(known, list) else [part.strip() for part in known.split(",")]
-        lacking = [beta for beta in betas if beta not in listed]
-        if lacking:
-            both = [*listed, *lacking]
-            conversation = conversation.with_setting(name, both if isinstance(known, list) else ",".join(map(str, both)))
+        if isinstance(known, list | str) and (listed := _listed(known, betas)) != known:
+            conversation = conversation.with_setting(name, listed)
+    if conversation.dialect == "bedrock" and betas:
+        fields = conversation.setting(_FIELDS)
+        fields = fields if isinstance(fields, dict) else {}
+        known = fields.get("anthropic_beta")
+        listed = _listed(known if isinstance(known, list | str) else [], betas)
+        if listed != known:
+            conversation = conversation.with_setting(_FIELDS, {**fields, "anthropic_beta": listed})
     return conversation
+
+
+def _listed(known: list[Json] | str, betas: Sequence[str]) -> Json:
+    """A list of betas, or one that is written with commas, with those of *betas* that it lacks; itself if it lacks none."""
+    listed = known if isinstance(known, list) else [part.strip() for part in known.split(",") if part.strip()]
+    lacking = [beta for beta in betas if beta not in listed]
+    if not lacking:
+        return known
+    both = [*listed, *lacking]
+    return both if isinstance(known, list) else ",".join(map(str, both))
 
 
 def hold(management: Mapping[str, Json], earlier: Conversation, later: Conversation) -> dict[str, Json]:

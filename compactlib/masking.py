@@ -55,6 +55,9 @@ _MARK: Final = re.compile(rf"\[redacted v1: {_KIND}, [0-9]{{1,9}} chars\]")
 _OPENING: Final = "[redacted v1: "
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"(\s*+:\s*+)?', re.DOTALL)
 """A string in JSON; with the group, a key."""
+_NUMBER: Final = re.compile(r"-?[0-9][0-9.eE+-]{3,60}")
+"""A number that could be a secret: a shorter one is guessed at once."""
+_A_NUMBER: Final = "12345678"  # stands for all of one name: of those that we know the name tells
 _ROUNDS: Final = 8  # a redactor that finds something in whatever is left is not asked for ever
 _NAMED_CHARS: Final = 1_000  # a value that its name alone calls secret is not longer
 
@@ -67,10 +70,12 @@ class Masked:
     Attributes:
         text: the text; the very one that was passed in if it held none.
         found: kind and characters of each secret, in order.
+        kept: the same of what stays, because it is a key of JSON, or a number.
     """
 
     text: str
     found: tuple[tuple[str, int], ...] = ()
+    kept: tuple[tuple[str, int], ...] = ()
 
 
 def write_mark(kind: str, chars: int) -> str:
@@ -117,8 +122,8 @@ def mask_json(text: str, redactor: Redactor = known_secrets, *, under: Container
     The JSON *text* with a mark in the place of each secret in its strings; what is no JSON is a text like any other.
 
     A value is looked at alone, and once more with its name before it
-    (``password: hunter2``): what then is a secret is one as a whole.  Keys are
-    not touched.
+    (``password: hunter2``): what then is a secret is one as a whole.  Keys and
+    numbers are not touched; those that are secrets are told in `Masked.kept`.
 
     Args:
         text: what was written as JSON.
@@ -135,12 +140,24 @@ def mask_json(text: str, redactor: Redactor = known_secrets, *, under: Container
         return mask(text, redactor)
     pieces: list[str] = []
     found: list[tuple[str, int]] = []
+    kept: list[tuple[str, int]] = []
+    keys: dict[str, tuple[tuple[str, int], ...]] = {}
+    numbers: dict[tuple[str, str], tuple[tuple[str, int], ...]] = {}
     at = 0
     key, key_stop = "", -1
     for literal in _STRING.finditer(text):
         start, stop = literal.span()
         if literal[1] is not None:
             key, key_stop = _read(text[start : literal.start(1)]), stop
+            if key not in keys:  # most stand many times
+                keys[key] = _replaced(key, [*_spans(key, redactor)]).found
+            kept += keys[key]
+            number = _NUMBER.match(text, stop)
+            if number is not None and (under is None or key in under):
+                told = key, _A_NUMBER if redactor is known_secrets else number[0]
+                if told not in numbers:
+                    numbers[told] = _replaced(told[1], _spans_named(told[1], key, redactor)).found
+                kept += [(kind, len(number[0])) for kind, _ in numbers[told]]
             continue
         name = key if key_stop == start else ""
         if under is not None and name not in under:
@@ -151,7 +168,7 @@ def mask_json(text: str, redactor: Redactor = known_secrets, *, under: Container
             pieces += (text[at:start], json.dumps(masked.text, ensure_ascii=literal[0].isascii() or "\\u" in literal[0]))
             found += masked.found
             at = stop
-    return Masked("".join((*pieces, text[at:])), tuple(found)) if found else Masked(text)
+    return Masked("".join((*pieces, text[at:])) if found else text, tuple(found), tuple(kept))
 
 
 def _is_json(text: str) -> bool:

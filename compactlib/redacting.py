@@ -105,8 +105,8 @@ class Left:
         kind: what it is, in the redactor's words.
         chars: how long it is.
         why: ``reasoning``, ``signed`` or ``current turn`` (law L5); ``provider``, what the provider ran by itself;
-            ``setting``, what the request needs; ``address``, of media; ``unknown``, a block or field that the model
-            has no words for.
+            ``setting``, what the request needs; ``address``, of media; ``json``, a key or a number; ``unknown``, a block or
+            field that the model has no words for.
     """
 
     index: int | None
@@ -221,6 +221,7 @@ class _Hand:
 
     def _take(self, masked: Masked) -> str:
         self.found += [Found(self.index, kind, chars) for kind, chars in masked.found]
+        self.left += [Left(self.index, kind, chars, "json") for kind, chars in masked.kept]
         return masked.text
 
     def _words(self, text: str) -> str:
@@ -231,7 +232,8 @@ class _Hand:
 
     def _leave_value(self, value: Json, why: str) -> None:
         text = value if isinstance(value, str) else _written(value)
-        self.left += [Left(self.index, kind, chars, why) for kind, chars in mask_json(text, self._redactor).found]
+        masked = mask_json(text, self._redactor)
+        self.left += [Left(self.index, kind, chars, why) for kind, chars in (*masked.found, *masked.kept)]
 
     # -- around the messages ------------------------------------------------------------------------------------------
 
@@ -258,12 +260,12 @@ class _Hand:
         """A JSON value with its strings redacted, or those under these keys."""
         written = _written(value)
         masked = mask_json(written, self._redactor, under=under) if written else Masked("")
-        if not masked.found:
-            return value
-        try:
-            made = loads(masked.text)
-        except WireError:  # it was made by hand, of what is no JSON
-            return value
+        made = value
+        if masked.found:
+            try:
+                made = loads(masked.text)
+            except WireError:  # it was made by hand, of what is no JSON
+                return value
         self._take(masked)
         return made
 

@@ -10,7 +10,8 @@ Rules it obeys
     * Law L18.  What the provider has cached is not touched: messages, system
       prompt and tools are rendered as they are, and one message follows.
     * Law L1.  The validator says that the request is legal; where one message
-      more would break a rule, the form is not used.
+      more would break a rule, the form is not used.  Nor is it where reasoning
+      is bound to what a rung before this one changed (A-THINK-07).
     * Law L15.  Request and reply fit the summariser's window.
     * Law L20.  The previous record is in what is sent, or the form is not used.
     * Tools stay declared, because to take them away would miss the cache; the
@@ -73,6 +74,8 @@ def suffixed(
     conversation, memo = account.conversation, account.memo
     if plan.division.pending:
         return "calls at the end are not answered yet"
+    if account.task.is_stale:  # the setting would miss the cache, and no body has its beta
+        return "its reasoning is bound to what was cleared, and the model would refuse it (A-THINK-07)"
     if account.task.previous is not None and not _holds(conversation.messages[: plan.choice.position], plan.previous):
         return "the previous record does not stand in the conversation"
     quiet = _without_calls(conversation)

@@ -104,7 +104,9 @@ class Task:
 
     Attributes:
         reviewed: whether the engine asks for a review before a summary takes
-            effect; the others are the arguments of `compact`.
+            effect.
+        is_stale: whether a rung before it changed what reasoning is bound to
+            (A-THINK-07); the others are the arguments of `compact`.
 
     Raises:
         PolicyError: on construction, for an argument that is not what it is declared to be.
@@ -126,4 +128,5 @@ class Task:
     digests: Mapping[str, str] = field(factory=dict, validator=_digests, repr=False)
     rungs: Sequence[Rung] | None = field(default=None, validator=_rungs)
     reviewed: bool = field(default=False)
+    is_stale: bool = field(default=False)
     run: str = field(default="", validator=_of_class(str, "a text"))

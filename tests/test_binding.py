@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve
 
 import compactlib as cl
+from compactlib.holding import with_betas
 from compactlib.options import Clearing
 from compactlib.outcomes import Compacted
 from compactlib.protocol.binding import BINDING_BETA, dropping, is_bound, with_thinking
@@ -90,13 +91,18 @@ def test_model_of_the_request_goes_before_that_of_the_policy() -> None:
     assert compacted(thoughtful("claude-opus-4-6"), evolve(POLICY, model=BOUND)).thinking is None
 
 
+@pytest.mark.parametrize("name", ["", "my-alias", "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123"])
+def test_policy_says_which_model_a_name_of_ones_own_means(name: str) -> None:
+    assert compacted(thoughtful(name), evolve(POLICY, model=BOUND)).thinking == DROP
+
+
 def test_without_thinking_behind_the_change_nothing_is_said() -> None:
     conversation = cl.parse({"model": BOUND, "messages": cl.render(long(8))}, dialect="anthropic")
 
     assert compacted(conversation).thinking is None
 
 
-@pytest.mark.parametrize("said", [{"type": "disabled"}, DROP])
+@pytest.mark.parametrize("said", [{"type": "disabled"}, DROP, "disabled", False])
 def test_thinking_that_is_off_or_dropped_is_not_asked_for(said: dict[str, Any]) -> None:
     assert not is_bound(thoughtful(thinking=said))
 
@@ -108,6 +114,13 @@ def test_what_the_request_says_of_thinking_stays() -> None:
     assert outcome.thinking == {**said, "block_binding": {"prefix_mismatch_behavior": "drop_block", "more": 1}}
 
 
+def test_forced_call_is_no_fault_of_the_setting() -> None:
+    """The model thinks where nothing is said, so the request breaks A-TC-01 with and without it."""
+    tools = [{"name": "read", "input_schema": {"type": "object"}}]
+
+    assert compacted(thoughtful(tools=tools, tool_choice={"type": "any"})).thinking == DROP
+
+
 def test_cleared_results_are_a_change_too() -> None:
     """A stub stands where the model saw the text."""
     policy = evolve(POLICY, window_tokens=12_000, clearing=Clearing(keep=0), tail_tokens=200)
@@ -115,6 +128,21 @@ def test_cleared_results_are_a_change_too() -> None:
 
     assert outcome.report["rung"] == "clear"
     assert outcome.thinking == DROP
+
+
+def test_request_at_whose_end_is_asked_is_not_used_when_what_it_was_bound_to_was_cleared() -> None:
+    """It has no place for the header, and without the setting the model refuses it."""
+    asked: list[cl.SummaryRequest] = []
+
+    def answer(request: cl.SummaryRequest) -> str:
+        asked.append(request)
+        return "x"
+
+    policy = evolve(POLICY, clearing=Clearing(keep=0), tail_tokens=800, target_tokens=4_000, summary_form="suffix")
+    for name, forms in ((BOUND, {"serialised"}), ("claude-opus-4-6", {"suffix", "serialised"})):
+        asked.clear()
+        compacted(thoughtful(name, turns=20), policy, store=cl.MemoryStore(), summarise=answer, rungs=["clear", "summarise"])
+        assert {request.form for request in asked} == forms
 
 
 def test_provider_that_hides_by_itself_needs_nothing() -> None:
@@ -148,6 +176,27 @@ def test_bedrock_says_it_among_the_fields_of_its_model() -> None:
     made = with_thinking(conversation, DROP)
     assert made.setting("additionalModelRequestFields") == {"top_k": 5, "thinking": DROP}
     assert not is_bound(made)
+
+
+@pytest.mark.parametrize(
+    ("fields", "betas"),
+    [({}, [BINDING_BETA]), ({"anthropic_beta": ["a"]}, ["a", BINDING_BETA]), ({"anthropic_beta": "a"}, f"a,{BINDING_BETA}")],
+)
+def test_bedrock_takes_no_header_so_its_body_lists_the_beta(fields: dict[str, Any], betas: Any) -> None:
+    body = {"modelId": f"anthropic.{BOUND}", "additionalModelRequestFields": fields, "messages": []}
+    conversation = cl.parse(body, dialect="bedrock")
+    made = with_betas(conversation, [BINDING_BETA])
+
+    assert made.setting("additionalModelRequestFields") == {**fields, "anthropic_beta": betas}
+    assert with_betas(made, [BINDING_BETA]) is made
+    assert with_betas(conversation, []) is conversation
+
+
+@pytest.mark.parametrize(("listed", "expected"), [("", BINDING_BETA), ("a, b", f"a,b,{BINDING_BETA}"), ([], [BINDING_BETA])])
+def test_empty_list_of_betas_holds_none(listed: Any, expected: Any) -> None:
+    conversation = cl.parse({"betas": listed, "messages": []}, dialect="anthropic")
+
+    assert with_betas(conversation, [BINDING_BETA]).setting("betas") == expected
 
 
 def test_only_thinking_behind_a_summary_is_warned_of() -> None:

@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 import compactlib as cl
 from compactlib.cli import main
+from compactlib.cli.policy import policy_for
+from compactlib.protocol.binding import BINDING_BETA
 from compactlib.tokens import Memo
+from compactlib.transcripts import read
 from compactlib.visible import effective
 
+from .test_binding import BOUND, DROP, thoughtful
+
+TOOLS = [{"name": "read", "input_schema": {"type": "object"}}]
 BETA = "context-management-2025-06-27"
 LOG = "line of a long log, all is well\n" * 60
 
@@ -121,3 +128,44 @@ def test_a_refusal_asks_for_nothing(run: Run) -> None:
     told = json.loads(run("compact", [{"role": "user", "content": "hi"}], "--format", "json")[1])
 
     assert (told["outcome"], told["ask_for"], told["betas"]) == ("refused", {}, [])
+
+
+def test_thinking_that_the_model_would_refuse_is_told(run: Run, tmp_path: Path) -> None:
+    """A list does not name its model, so an option does; what the request has to say is in the body where there is one."""
+    body: Any = cl.render(thoughtful())
+    said = run("compact", body["messages"], "--model", BOUND, "--out", tmp_path / "out.json")[1]
+    explained = run("explain", body)[1]
+
+    assert f"ask for  thinking = {json.dumps(DROP, separators=(',', ':'))}" in said
+    assert f"header   anthropic-beta: {BINDING_BETA}" in said
+    assert "it is a list of messages" in said
+    assert "ask for" not in run("compact", body["messages"])[1]
+    assert f"have to say thinking = {json.dumps(DROP, separators=(',', ':'))}" in explained
+
+
+def test_bedrock_is_told_in_its_own_words(run: Run, tmp_path: Path) -> None:
+    """There is no header, and the fields of the model have a place of their own."""
+    out = tmp_path / "out.json"
+    converted: Any = cl.render(cl.convert(thoughtful(tools=TOOLS), dialect="bedrock").conversation)
+    thought = {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "EqQB"}}}
+    for message in converted["messages"]:
+        if message["role"] == "assistant":
+            message["content"].insert(0, thought)
+    said = run("compact", {**converted, "modelId": f"anthropic.{BOUND}"}, "--dialect", "bedrock", "--out", out)[1]
+    fields = {"thinking": DROP, "anthropic_beta": [BINDING_BETA]}
+
+    assert f"ask for  additionalModelRequestFields = {json.dumps(fields, separators=(',', ':'))}" in said
+    assert "header" not in said
+    assert json.loads(out.read_text("utf-8"))["additionalModelRequestFields"] == fields
+
+
+def test_session_names_its_model() -> None:
+    """Where neither its request nor an option does."""
+    bare = read(json.dumps(cl.render(thoughtful(None))).encode(), format="anthropic")
+    named = evolve(bare, meta={"model": BOUND})
+    policy = cl.Policy(window_tokens=32_000)
+
+    assert policy_for(named, policy).model == BOUND
+    assert policy_for(named, evolve(policy, model="m")).model == "m"
+    assert policy_for(evolve(named, conversation=thoughtful("n")), policy).model is None
+    assert policy_for(evolve(named, meta={"model": " "}), policy) is policy_for(bare, policy) is policy

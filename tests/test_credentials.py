@@ -71,6 +71,15 @@ SECRETS: Final = (
     ("X-Api-Key: abc123-def456-ghi", "abc123-def456-ghi", "api key"),
     ("secretAccessKey: '" + A40 + "'", A40, "api key"),
     ("refresh_token=" + A40, A40, "token"),
+    ("dckr_pat_" + A40, "dckr_pat_" + A40, "token"),
+    ("hvs." + A40, "hvs." + A40, "token"),
+    ("ATATT3x" + A40, "ATATT3x" + A40, "token"),
+    ("bot123456789:AA" + A40[:35], "AA" + A40[:35], "token"),
+    ("DB_PASS=hunter2", "hunter2", "password"),
+    ("mysql --password hunter2 db", "hunter2", "password"),
+    (f"gh --token {A40} x", A40, "token"),
+    (f"SECRET_KEY_BASE={A40}", A40, "api key"),
+    (f"Authorization: Bot {A40}", A40, "token"),
     ("?access_token=" + A40 + "&x=1", A40, "token"),
 )
 
@@ -104,6 +113,9 @@ NO_SECRETS: Final = (
     "https://user@host:8080/path@x:y",
     "git@github.com:org/repo.git",
     "data:image/png;base64," + base64.b64encode(HEX.encode() * 40).decode(),
+    "NUM_PASS=12345 first_pass=0.95x PASS: 12 of 12",
+    "tool --password --verbose2 --token /run/secrets/token1 --api-key $KEY1 --secret your-secret-1",
+    "at 12:AA0123",
     "[redacted v1: password, 7 chars]",
     "password=[redacted v1: password, 7 chars]",
 )
@@ -113,12 +125,29 @@ def found(text: str) -> set[tuple[str, str]]:
     return {(text[start:stop], kind) for start, stop, kind in known_secrets(text)}
 
 
+SPELLED: Final = (
+    *(r"\n", r"\r\n", r"\\n", r"\t", r"\u00e9", r"\u001b[31m", r"\x1b[0m", r"\033[1;32m", "%3D"),
+    *("\x1b[m", "\x1b[1m", "\x1b[38;5;200m", "\x1b[1;38;5;200m"),
+)
+"""What may stand before a secret: escapes of JSON, of addresses, of terminals."""
+BEGUN: Final = (("ghp_" + A40, "token"), ("AKIA" + "Q3" * 8, "api key"), ("sk-" + A40, "api key"), (CLAIMS, "token"))
+
+
 @pytest.mark.parametrize(("text", "secret", "kind"), SECRETS, ids=[text[:24] for text, _, _ in SECRETS])
 def test_secret_is_found(text: str, secret: str, kind: str) -> None:
     """Alone, and amid other words; where rows speak of one secret, each of the same letters."""
     for around in (text, f"first\n{text}\nlast", f"é😀 {text} İ"):
         assert (secret, kind) in found(around)
         assert {one for one, _ in found(around)} == {secret}
+
+
+@pytest.mark.parametrize("before", SPELLED)
+@pytest.mark.parametrize(("secret", "kind"), BEGUN, ids=[secret[:6] for secret, _ in BEGUN])
+def test_secret_behind_what_is_spelled_out_is_found(before: str, secret: str, kind: str) -> None:
+    """Outputs are JSON or coloured more often than not, and then letters stand before a secret that are none of its own."""
+    text = f"x{before}{secret}"
+
+    assert (secret, kind) in [(text[start:stop], kind) for start, stop, kind in known_secrets(text)]
 
 
 def test_each_row_has_an_example() -> None:

@@ -140,7 +140,7 @@ def test_json_stays_the_same_but_for_its_secrets(value: Any, in_ascii: bool, ind
     assert bool(masked.found) is (made != value)
     assert list(map(type, strings(made))) == list(map(type, strings(value)))
     assert not any(re.search(rf"(?<![\w-]){KEY}", one, re.ASCII) for one in strings(made))
-    assert mask_json(masked.text) == Masked(masked.text)
+    assert mask_json(masked.text) == Masked(masked.text, kept=masked.kept)
     assert masked.found or masked.text is text
 
 
@@ -177,6 +177,30 @@ def test_only_the_values_of_some_names() -> None:
     text = json.dumps({"description": KEY, "default": KEY, "all": [KEY]})
 
     assert json.loads(mask_json(text, under={"description"}).text) == {"description": MARK, "default": KEY, "all": [KEY]}
+
+
+def test_secret_in_a_key_stays_and_is_told() -> None:
+    """Without its key a value is not found any more."""
+    text = json.dumps({KEY: {"a": [KEY], KEY: 1}})
+
+    assert mask_json(text) == Masked(text.replace(f'["{KEY}"]', f'["{MARK}"]'), *[(("api key", len(KEY)),) * n for n in (1, 2)])
+
+
+def test_number_that_its_name_calls_secret_stays_and_is_told() -> None:
+    """As a text it would be redacted, and a number it has to stay."""
+    text = '{"password": 12345678, "user": 12345678, "limits": {"password": -1}}'
+
+    assert mask_json(text) == Masked(text, kept=(("password", 8),))
+    assert mask_json(text, under={"user"}) == Masked(text)
+    assert mask_json('{"a": 4444, "b": 5555}', finding("4444")) == Masked('{"a": 4444, "b": 5555}', kept=(("mine", 4),))
+
+
+@pytest.mark.parametrize("name", ["token", "api_key", "password", "Authorization"])
+@pytest.mark.parametrize("value", ["\u0130x12345678901234", "\nx12345678901234", "\ud800x12345678901234", '"x12345678901234"'])
+def test_json_that_is_looked_at_as_a_text_stays_json(name: str, value: str) -> None:
+    """What a tool gave is a text, and whoever reads it wants the JSON that it was; no escape of it is cut."""
+    for sign in ("=", ": ", "=>"):
+        json.loads(mask(json.dumps({"out": f"{name}{sign}{value}"})).text)
 
 
 def test_json_that_is_too_deep_to_be_judged_stays_what_it_is() -> None:

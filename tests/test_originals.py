@@ -203,6 +203,7 @@ def test_original_may_be_in_another_format_of_the_dialect(
         ('{"contents": [{"role": "user", "parts": [{"text": "Why?"}]}]}', "is of gemini, and "),
         ('[{"role": "user", "content": "Why?"}]', "holds no reply at a place where"),
         ("{}", "original.json"),
+        ('{"1": [], "01": []}', "original.json"),
         (None, "original.json"),
     ],
 )

@@ -261,6 +261,26 @@ def test_what_the_provider_ran_stays() -> None:
     assert (made.found, cl.render(made.conversation)[1]["content"]) == ((), blocks)
 
 
+@pytest.mark.parametrize("arguments", [{KEY: "a"}, {"password": 12345678}])
+def test_keys_and_numbers_stay_and_are_told(arguments: dict[str, Any]) -> None:
+    """Arguments stay what they were, whether the wire has them as an object or as a text."""
+    call = {"id": "c1", "type": "function", "function": {"name": "sh", "arguments": json.dumps(arguments)}}
+    chat = [
+        user("go"),
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+        user("on"),
+    ]
+    use = {"type": "tool_use", "id": "c1", "name": "sh", "input": arguments}
+    given = {"type": "tool_result", "tool_use_id": "c1", "content": "ok"}
+
+    for made in (
+        of(chat, "openai-chat"),
+        of([user("go"), {"role": "assistant", "content": [use]}, {"role": "user", "content": [given]}, user("on")]),
+    ):
+        assert ([one.why for one in made.left], made.found) == (["json"], ())
+
+
 def test_settings_are_told_and_descriptions_redacted() -> None:
     """A server's credential has to be sent, or nothing works; what describes a tool does not need one."""
     body = {

@@ -37,7 +37,7 @@ from .options import (
     input_option,
     profile_option,
 )
-from .policy import policy_given, policy_options
+from .policy import policy_for, policy_given, policy_options
 from .printing import Page, Piece, Segment, count, number, per_cent, print_json, shortened
 from .reading import Source, read_source, report_problems
 from .redaction import account_of, as_json, redact_option, redacted
@@ -112,6 +112,7 @@ def compact(
         refuse_out(out, file)
     conversation = source.transcript.conversation
     check_profile(profile, conversation.dialect)
+    policy = policy_for(source.transcript, policy)
     kept = None if store is None else DirectoryStore(store)
     digests = digests_made(conversation, policy, summariser, has_store=kept is not None)
     outcome = run_compaction(
@@ -292,7 +293,8 @@ def _cleared_rows(outcome: Compacted) -> list[tuple[str, str]]:
 def _asked_rows(outcome: Compacted) -> list[tuple[str, str]]:
     """What the request has to say besides its messages; --out writes it."""
     rows = [("ask for", f"{name} = {dumps(value)}") for name, value in _asked_for(outcome).items()]
-    return [*rows, ("header", f"anthropic-beta: {','.join(outcome.betas)}")] if outcome.betas else rows
+    has_header = outcome.betas and outcome.conversation.dialect != "bedrock"
+    return [*rows, ("header", f"anthropic-beta: {','.join(outcome.betas)}")] if has_header else rows
 
 
 def _asked_for(outcome: Outcome) -> dict[str, Json]:
@@ -300,7 +302,10 @@ def _asked_for(outcome: Outcome) -> dict[str, Json]:
     if not isinstance(outcome, Compacted):
         return {}
     fields = {"context_management": outcome.edits, "thinking": outcome.thinking}
-    return {name: dict(value) for name, value in fields.items() if value is not None}
+    asked: dict[str, Json] = {name: dict(value) for name, value in fields.items() if value is not None}
+    if asked and outcome.conversation.dialect == "bedrock":  # among the fields of the model, and so is the header
+        return {"additionalModelRequestFields": {**asked, "anthropic_beta": list(outcome.betas)}}
+    return asked
 
 
 def _summary_rows(outcome: Compacted) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ from .options import (
     input_option,
     profile_option,
 )
-from .policy import policy_given, policy_options
+from .policy import policy_for, policy_given, policy_options
 from .printing import Page, count, number, print_json, shortened
 from .reading import read_source, report_problems
 from .redaction import account_of, as_json, redact_option, redacted
@@ -90,6 +90,7 @@ def explain(
     report_problems(source)
     conversation = source.transcript.conversation
     check_profile(profile, conversation.dialect)
+    policy = policy_for(source.transcript, policy)
     asked: list[tuple[SummaryRequest, str]] = []
     summariser = Extractive(counter=policy.counter)
 
@@ -124,6 +125,7 @@ def explain(
         *_decided(outcome),
         *_asked(outcome, asked, policy),
         *_result(outcome),
+        *_thinking(outcome),
     ]
     if output_format == "json":
         print_json(
@@ -206,6 +208,18 @@ def _asked_lines(edits: Any) -> list[str]:
     lines.append(f"the request has to ask for context_management = {dumps(edits['context_management'])}")
     lines.append(f"and to have the header anthropic-beta: {','.join(edits['betas'])}")
     return lines
+
+
+def _thinking(outcome: Outcome) -> list[_Step]:
+    told: Any = outcome.report.get("thinking")
+    if told is None:
+        return []
+    lines = (
+        "the model refuses reasoning behind what was changed, unless it is told to leave it out (A-THINK-07)",
+        f"this request and all later ones have to say thinking = {dumps(told['thinking'])}",
+        f"and to have the beta {','.join(told['betas'])}",
+    )
+    return [_Step("L5", "what the request has to say", lines)]
 
 
 def _digested(outcome: Outcome, digests: Digests) -> list[_Step]:

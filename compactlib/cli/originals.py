@@ -36,7 +36,7 @@ from .reading import Source, UnreadError, read_source, read_text
 
 __all__ = ["original_option", "read_original"]
 
-_INDEX: Final = re.compile("[0-9]{1,9}")
+_INDEX: Final = re.compile("0|[1-9][0-9]{0,8}")  # each index in one way, so that none stands twice
 _COMPARED: Final = frozenset(rule.dialect for rule in RULES.values() if rule.fix == "restore-seal")
 _ANSWERS: Final = (("role", "assistant", "model"), ("object", "response"), ("candidates",))
 """By what the answers of those providers are known."""

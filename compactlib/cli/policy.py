@@ -3,7 +3,8 @@ The policy on the command line.
 
 What this is
     `policy_options`, one option for each field that a person would set for one
-    file, and `policy_given`, the policy that they come to.
+    file, `policy_given`, the policy that they come to, and `policy_for`, the
+    same with the model that a session names.
 
 Rules it obeys
     * A name gives fields and single options go before them, as in
@@ -25,14 +26,16 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import click
+from attrs import evolve
 
 from ..budget import Policy
 from ..policies import POLICIES
 from ..summaries.schema import SCHEMAS
 from ..tokens import Counter
+from ..transcripts.drafts import Transcript
 from .options import size
 
-__all__ = ["policy_given", "policy_options"]
+__all__ = ["policy_for", "policy_given", "policy_options"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -63,6 +66,7 @@ def _option(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
 
 _OPTIONS: Final = (
     _option("--policy", _NAME, metavar="NAME", help=f"One of {', '.join(POLICIES)}; the options below go before it."),
+    _option("--model", "model", metavar="NAME", help="The model that is asked, where FILE does not say it."),
     _option("--window", "window_tokens", type=size, required=True, help="The model's window: 32k, 200k, 1M."),
     _option("--reserve", "reserve_tokens", type=size, help="Room for the answer.  [default: a quarter, at most 32k]"),
     _option("--trigger", "trigger", type=_trigger, metavar="SIZE|N%", help="From which size on it is due.  [default: 75%]"),
@@ -96,3 +100,10 @@ def policy_given(*, counter: Counter, profile: str | None) -> Policy:
     name = given.pop(_NAME, None)
     fields = {**given, "counter": counter, "profile": profile}
     return Policy(**fields) if name is None else Policy.named(name, **fields)
+
+
+def policy_for(transcript: Transcript, policy: Policy) -> Policy:
+    """The policy, with the model that a session names where neither its request nor the options do."""
+    model = transcript.meta.get("model")
+    is_said = policy.model is not None or isinstance(transcript.conversation.setting("model"), str)
+    return policy if is_said or not isinstance(model, str) or not model.strip() else evolve(policy, model=model)

@@ -51,7 +51,7 @@ def validity(record: Record) -> Iterator[Finding]:
     mode: Literal["history", "request"] = "history" if seen.parts.pending else "request"
     try:
         after = _violations(record.after if record.request is None else record.request, record, mode)
-        before = Counter(_violations(record.before, record, mode))
+        before = Counter(_violations(_thinking_as_asked(record), record, mode))
     except WireError as error:
         yield from broken("VALID-1", f"the output cannot even be read: {error}")
         return
@@ -63,6 +63,14 @@ def validity(record: Record) -> Iterator[Finding]:
             yield from broken("VALID-1", f"message {index} of the output breaks {rule}, which none of the input did so there")
         else:
             before[match] -= 1
+
+
+def _thinking_as_asked(record: Record) -> Json:
+    """The input with what the output says of thinking: whether the model thinks is no doing of a compaction."""
+    before, request = record.before, record.request
+    if isinstance(before, dict) and isinstance(request, dict) and "thinking" in request:
+        return {**before, "thinking": request["thinking"]}
+    return before
 
 
 _EDITS: Final = "A-CTX-"

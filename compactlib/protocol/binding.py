@@ -46,7 +46,8 @@ def is_bound(conversation: Conversation, *, model: str | None = None) -> bool:
 
     Args:
         conversation: the request; its messages are not read.
-        model: the model's name, where the request does not say it.
+        model: the model's name, where the request does not say it, or only by a name of the caller's own (an inference
+            profile, an alias of a gateway).
 
     >>> from compactlib.dialects import parse
     >>> body = {"model": "claude-fable-5-1", "messages": []}
@@ -57,7 +58,7 @@ def is_bound(conversation: Conversation, *, model: str | None = None) -> bool:
     if conversation.dialect not in _PLACES:
         return False
     name = conversation.setting(_PLACES[conversation.dialect])
-    known = model_named(name if isinstance(name, str) else model or "")
+    known = (model_named(name) if isinstance(name, str) else None) or model_named(model or "")
     thinking = _thinking(conversation)
     binding = thinking.get("block_binding")
     dropped = isinstance(binding, dict) and binding.get("prefix_mismatch_behavior") == "drop_block"
@@ -105,4 +106,6 @@ def _thinking(conversation: Conversation) -> dict[str, Json]:
     if conversation.dialect == "bedrock":
         fields = conversation.setting(_FIELDS)
         said = fields.get("thinking") if isinstance(fields, dict) else None
+    if said is False or isinstance(said, str):  # not as it is written, but it says what is meant
+        return {"type": said or "disabled"}
     return said if isinstance(said, dict) else {}
