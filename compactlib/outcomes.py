@@ -25,6 +25,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from attrs import field, frozen
 
+from .dialects.reading import copy_json
 from .holding import hold, with_betas
 from .model import Conversation, Json, need_conversation
 from .protocol.binding import with_thinking
@@ -228,8 +229,8 @@ class Compacted:
         """The conversation as it is to be sent: with `edits` and `thinking` in its body, if it has one."""
         made = with_betas(self.conversation, self.betas)
         if self.edits is not None:
-            made = made.with_setting("context_management", dict(self.edits))
-        return made if self.thinking is None else with_thinking(made, dict(self.thinking))
+            made = made.with_setting("context_management", copy_json(dict(self.edits)))
+        return made if self.thinking is None else with_thinking(made, copy_json(dict(self.thinking)))
 
     def undo(self) -> Conversation:
         """The conversation that was passed in, the same object (law L10)."""

@@ -54,6 +54,8 @@ def test_kept_thinking_is_asked_to_be_dropped() -> None:
     assert outcome.conversation.setting("thinking") is None
     assert outcome.request.setting("thinking") == DROP
     assert outcome.request.messages == outcome.conversation.messages
+    outcome.request.setting("thinking").clear()  # it is a copy
+    assert outcome.thinking == DROP
     assert (warned(outcome.conversation), warned(outcome.request)) == ([1], [])
 
 
@@ -203,6 +205,17 @@ def test_only_thinking_behind_a_summary_is_warned_of() -> None:
     """And once, because what holds for one block holds for those behind it."""
     assert warned(thoughtful()) == []
     assert len(warned(compacted(thoughtful()).conversation)) == 1
+
+
+@pytest.mark.parametrize(("content", "indices"), [("They fixed the build.", []), (None, [3])])
+def test_the_providers_own_summary_is_no_change(content: str | None, indices: list[int]) -> None:
+    """What stands behind it was made behind it; a block without content failed, and stands for nothing."""
+    head = [*cl.render(compacted(thoughtful()).conversation)["messages"]][:1]
+    block = {"type": "compaction", "content": content}
+    said = {"role": "assistant", "content": [THINKING, {"type": "text", "text": "on"}]}
+    messages = [*head, {"role": "assistant", "content": [block, {"type": "text", "text": "x"}]}, user("go"), said, user("and?")]
+
+    assert warned(cl.parse({"model": BOUND, "messages": messages}, dialect="anthropic")) == indices
 
 
 def test_fed_messages_are_warned_of_as_well() -> None:

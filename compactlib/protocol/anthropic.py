@@ -265,6 +265,8 @@ class AnthropicReader(Reader):
         elif isinstance(block, Reasoning) and place == length - 1:
             self._seals.trail(place)
             self._waits = True
+        elif isinstance(block, Opaque):
+            self._seals.hide(block)
         self._plain_block(block, place)
 
     def _disorder(self, path: str) -> None:

@@ -99,6 +99,11 @@ class Seals:
         if origin is Origin.SUMMARY:
             self._summary = self._reader.index
 
+    def hide(self, block: Opaque) -> None:
+        """Before the provider's own summary nothing counts any more; what follows it was made behind it."""
+        if block.kind == "compaction" and isinstance(block.value, dict) and block.value.get("content"):
+            self._summary = -1
+
     def trail(self, position: int) -> None:
         """The message being read ends in thinking."""
         self._trailing = self._reader.index, position
