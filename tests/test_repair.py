@@ -10,7 +10,7 @@ import pytest
 
 from compactlib.cli import main
 from compactlib.dialects import parse, render
-from compactlib.model import Conversation, Origin
+from compactlib.model import Call, Conversation, Message, Origin, wire
 from compactlib.protocol.answering import UNKNOWN_OUTCOME
 from compactlib.protocol.mending import IMAGE_MARKER, NO_CONTENT, NO_OUTPUT
 from compactlib.protocol.repair import CONTINUE, Repaired, repair
@@ -450,3 +450,26 @@ def test_list_that_holds_more_than_texts_is_left() -> None:
     messages = [user("hi"), model(text("so"), {"type": "refusal", "refusal": "no"})]
 
     assert left(messages, "openai-chat", profile="groq")[1] == [("O-CONTENT-01", "no safe fix applies here")]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "tag"),
+    [
+        ("anthropic", "tool_use"),
+        ("openai-chat", "function"),
+        ("openai-responses", "function_call"),
+        ("gemini", "functionCall"),
+        ("bedrock", "toolUse"),
+        ("mistral", "function"),
+    ],
+)
+def test_argument_that_holds_itself_comes_to_an_end(dialect: str, tag: str) -> None:
+    """It can only be made by hand, and no fix can write it; whatever was wrong with it stays named."""
+    loop: list[Any] = []
+    loop.append(loop)
+    calling = Message("model", (Call("c1", "f", {"a": loop}, wire(tag)),), wire("assistant"))
+    conversation = Conversation(dialect, (Message("user", "hi", wire("user")), calling))
+    made = repair(conversation)
+
+    assert loop in made.conversation.messages[1].calls[0].arguments["a"]
+    assert {one.rule for one in check(made.conversation)} <= {one.rule for one in check(conversation)}

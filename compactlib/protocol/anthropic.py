@@ -375,17 +375,18 @@ class AnthropicReader(Reader):
     def _argument(self, value: Json, place: int) -> None:
         """Look for half a surrogate pair in an argument, without recursion."""
         rest: list[Json] = [value]
+        looked: set[int] = set()  # what was made by hand may hold itself
         while rest:
             value = rest.pop()
             if value.__class__ is str:
                 if has_lone_surrogate(value):
                     self._lone_surrogate(f"/content/{place}/input")
                     return
-            elif value.__class__ is dict:
-                rest.extend(value.keys())
-                rest.extend(value.values())
-            elif value.__class__ is list:
+            elif (value.__class__ is dict or value.__class__ is list) and id(value) not in looked:
+                looked.add(id(value))
                 rest.extend(value)
+                if value.__class__ is dict:
+                    rest.extend(value.values())
 
     def _result_body(self, block: Result, body: str | tuple[Block, ...] | None, place: int) -> None:
         """The content of a result, unless it is plain ASCII."""

@@ -315,7 +315,10 @@ def _arguments(message: Message) -> Message:
             read = None
         made = read if isinstance(read, dict) else made
     else:
-        made = json.dumps(value if isinstance(value, dict) else {} if value is None else {_UNPARSED: value})
+        try:
+            made = json.dumps(value if isinstance(value, dict) else {} if value is None else {_UNPARSED: value})
+        except (TypeError, ValueError, RecursionError):  # made by hand, of what is no JSON
+            return message
     return evolve(message, content=(evolve(call, arguments=made, wire=with_key(call.wire, "arguments")),))
 
 

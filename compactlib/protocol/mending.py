@@ -150,7 +150,10 @@ def _arguments(block: Block, found: list[Violation], draft: Draft) -> list[Block
     if draft.profile.dialect in ("anthropic", "bedrock", "gemini"):
         return [with_arguments(block, _as_object(value), draft.profile.dialect)]
     whole = value if isinstance(value, dict) else {_UNPARSED: value}
-    return [with_arguments(block, json.dumps(whole), draft.profile.dialect)]
+    try:
+        return [with_arguments(block, json.dumps(whole), draft.profile.dialect)]
+    except (TypeError, ValueError, RecursionError):  # made by hand, of what is no JSON
+        return None
 
 
 def _as_object(value: Json) -> Json:
