@@ -92,14 +92,15 @@ def test_a_reused_id_is_renamed_where_it_may_be_used_once() -> None:
 
 
 def test_gemini_pairs_by_order_where_names_do_not_fit() -> None:
-    """Rule G-NAME-01: a response under any name answers the call before it."""
+    """Rule G-NAME-01: a response under any name answers the call before it; what it was called is told."""
     call = {"functionCall": {"name": "ls", "args": {}}}
     answer = {"functionResponse": {"name": "call_77", "response": {"output": "a.py"}}}
     body = [{"role": "user", "parts": [{"text": "go"}]}, {"role": "model", "parts": [call]}, {"role": "user", "parts": [answer]}]
     converted = convert(cl.parse(body, dialect="gemini"), dialect="openai-chat")
 
     assert converted.body[2]["tool_call_id"] == converted.body[1]["tool_calls"][0]["id"]
-    assert converted.losses == ()
+    assert [(loss.name, loss.index) for loss in converted.losses] == [("name", 2)]
+    assert "'call_77' is one of 'ls' now" in converted.losses[0].message
 
 
 def test_what_is_appended_renames_nothing_before() -> None:

@@ -178,6 +178,7 @@ class _Arranger:
                 others.append((block, origin))
                 continue
             batch = self._batch_of(block, last)
+            by_order = batch is not None and bool(block.call_id) and block.call_id not in batch.open
             if batch is None:
                 self.losses.at(
                     "orphan", slot.position, f"a result for {quote(block.call_id)}, whose call is not here, was left out"
@@ -189,6 +190,9 @@ class _Arranger:
                 self.losses.at("grouping", slot.position, "its results are in one message with those before them")
             is_first = False
             call = self._answered(batch, block)
+            if by_order:
+                words = f"a result named {quote(block.call_id)} is one of {quote(call.name)} now, which it answers by its place"
+                self.losses.at("name", slot.position, words)
             batch.answered.setdefault(slot.position)
             batch.results.append((Result(call.id, block.content, block.wire), origin))
         if others and isinstance(last, _Batch) and last.results and not is_first:

@@ -42,7 +42,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "field": "a field that the target has no word for was left out",
     "grouping": "what was one message is several now, or the other way round",
     "media": "a picture, document or sound that the target cannot hold was replaced by a note",
-    "name": "a tool has another name now, because the target's names are made of other characters",
+    "name": "a tool, or its result, has another name now: the target's are made of other characters, or are told by the call",
     "opaque": "a block of a kind that only its provider knows was left out",
     "order": "something stands in another place now",
     "orphan": "a result whose call is not here was left out",
