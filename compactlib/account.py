@@ -26,6 +26,7 @@ from .bulk import Bulk, bulk_of
 from .model import Call, Conversation, Json, Message, Result, Text
 from .outcomes import Part, Refused, Unchanged, as_json
 from .planning import Plan, bound_of
+from .protocol.binding import betas_for
 from .summaries.acceptance import Accepted, Rejected, Summary
 from .summaries.grounding import Standing
 from .summaries.rendering import SummaryRequest
@@ -104,8 +105,8 @@ class Account:
             }
         )
 
-    def report(self, outcome: str, reason: str, after_tokens: int, **more: Json) -> dict[str, Json]:
-        """The account of this run; its keys are always the same."""
+    def report(self, outcome: str, reason: str, after_tokens: int, *, thinking: Json = None, **more: Json) -> dict[str, Json]:
+        """The account of this run; its keys are always the same.  *thinking* is as `Compacted.thinking`."""
         plan = self.plan
         at = self.conversation.wire_index
         return {
@@ -142,7 +143,7 @@ class Account:
             "dropped": [],
             "cleared": [],
             "edits": None,
-            "thinking": None,
+            "thinking": None if thinking is None else {"thinking": thinking, "betas": [*betas_for(thinking)]},
             "summary": None,
             "head": None,
             **more,

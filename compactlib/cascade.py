@@ -53,7 +53,7 @@ from .errors import PolicyError, StoreError
 from .model import Conversation
 from .outcomes import Compacted, Dropped, Outcome, Refused
 from .planning import overhead_tokens, profile_of
-from .protocol.binding import BINDING_BETA, dropping
+from .protocol.binding import betas_for, dropping
 from .tasks import RUNGS, Rung, Task
 from .tokens import Memo
 from .turns import divide
@@ -303,11 +303,10 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Outcome:
     if after >= account.before_tokens:  # an edit that the provider made is not due any more
         return account.refused("irreducible", "what could be cleared is hidden by the provider already", ())
     thinking = dropping(conversation, made, model=account.policy.model)
-    betas = () if thinking is None else (BINDING_BETA,)
     report = {
         "cleared": _units_in(account, cleared.units),
         "edits": _why_rewritten(account),
-        "thinking": None if thinking is None else {"thinking": thinking, "betas": list(betas)},
+        "thinking": thinking,
     }
     first = min(conversation.wire_index(one.position) for one in cleared.units)
     return _without_summary(
@@ -320,7 +319,7 @@ def _by_clearing(account: Account, known: Sizes, cleared: Cleared) -> Outcome:
         first_changed=first,
         issued=cleared.issued,
         thinking=thinking,
-        betas=betas,
+        betas=betas_for(thinking),
     )
 
 

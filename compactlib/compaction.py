@@ -50,7 +50,7 @@ from .errors import PolicyError, StoreError
 from .model import Conversation, Text
 from .outcomes import REASONS, AskReview, AskSummary, Compacted, Outcome, Refused, Review, Vetoed
 from .planning import CannotPlanError, Plan, overhead_tokens, plan
-from .protocol.binding import BINDING_BETA, dropping, with_thinking
+from .protocol.binding import betas_for, dropping, with_thinking
 from .summaries.acceptance import Accepted, Code, Rejected
 from .summaries.schema import Sections, parse_sections, render_sections, schema_for
 from .tasks import Rung, Task
@@ -219,7 +219,7 @@ def _finish(
         rung=rung,
         bulk=None if bulk is None else asdict(bulk),
         dropped=[asdict(part) for part in gone],
-        thinking=None if thinking is None else {"thinking": thinking, "betas": [BINDING_BETA]},
+        thinking=thinking,
         summary={
             "tokens": memo.counter(body),
             **(counts or dict.fromkeys(_COUNTS, 0)),
@@ -253,6 +253,6 @@ def _finish(
         fits=after <= plan.sizes.budget and (bulk is None or not bulk.exceeds(account.policy)),
         issued=dict(account.issued),
         thinking=thinking,
-        betas=() if thinking is None else (BINDING_BETA,),
+        betas=betas_for(thinking),
         before=conversation,
     )

@@ -53,7 +53,7 @@ from .deeds import deed, file_name
 from .model import Block, Call, Conversation, Json, Message, Opaque, Reasoning, Result, Text
 from .models import model_named
 from .options import Clearing
-from .outputs import Answer, answered, bytes_of, json_of
+from .outputs import Answer, answered, bytes_of, values_of
 from .protocol.context_edits import BETAS, ClearToolUses, edits_in
 from .protocol.profiles import Profile
 from .protocol.request import thinking_mode
@@ -409,4 +409,4 @@ def _data_of(result: Result) -> bytes:
     content = result.content
     if content is None or isinstance(content, str) or all(isinstance(block, Text) for block in content):
         return bytes_of(result.text)
-    return json_of([getattr(block, "text", getattr(block, "source", getattr(block, "value", None))) for block in content])
+    return values_of(content)

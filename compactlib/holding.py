@@ -18,14 +18,13 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from .model import Call, Conversation, Json
+from .protocol.binding import model_field, with_model_field
+from .protocol.context_edits import BETA_FIELDS
 from .visible import thinking_turns
 
 __all__ = ["hold", "with_betas"]
-
-_FIELDS: Final = "additionalModelRequestFields"
 
 
 def with_betas(conversation: Conversation, betas: Sequence[str]) -> Conversation:
@@ -38,17 +37,15 @@ def with_betas(conversation: Conversation, betas: Sequence[str]) -> Conversation
     >>> render(with_betas(parse({"betas": ["a"], "messages": []}, dialect="anthropic"), ["b", "a"]))
     {'betas': ['a', 'b'], 'messages': []}
     """
-    for name in ("betas", "anthropic_beta"):  # as clients and Bedrock write them
+    for name in BETA_FIELDS:
         known = conversation.setting(name)
         if isinstance(known, list | str) and (listed := _listed(known, betas)) != known:
             conversation = conversation.with_setting(name, listed)
     if conversation.dialect == "bedrock" and betas:
-        fields = conversation.setting(_FIELDS)
-        fields = fields if isinstance(fields, dict) else {}
-        known = fields.get("anthropic_beta")
+        known = model_field(conversation, "anthropic_beta")
         listed = _listed(known if isinstance(known, list | str) else [], betas)
         if listed != known:
-            conversation = conversation.with_setting(_FIELDS, {**fields, "anthropic_beta": listed})
+            conversation = with_model_field(conversation, "anthropic_beta", listed)
     return conversation
 
 

@@ -29,12 +29,12 @@ from attrs import frozen
 
 from .deeds import Deed, deed
 from .markers import Issued
-from .model import Call, Json, Media, Message, Opaque, Result, Text
+from .model import Block, Call, Json, Media, Message, Opaque, Result, Text
 from .recognition import is_bridge
 from .stubs import read_stub
 from .turns import Kind
 
-__all__ = ["Answer", "Piece", "answered", "attachments", "bytes_of", "json_of", "pieces_of"]
+__all__ = ["Answer", "Piece", "answered", "attachments", "bytes_of", "json_of", "pieces_of", "values_of"]
 
 _BY_TEXT: Final = frozenset({"computer_call_output", "mcp_approval_response", "tool_search_output"})
 """Results that have a shape of their own and may not become a text."""
@@ -162,8 +162,7 @@ def _in_result(answer: Answer, issued: Issued) -> Iterator[Piece]:
         return
     blocks = content or ()
     if answer.result.wire.tag in _ONE_ANSWER and any(not isinstance(block, Text) for block in blocks):
-        values = [getattr(block, "text", getattr(block, "source", getattr(block, "value", None))) for block in blocks]
-        yield Piece(answer, -1, json_of(values), None, "result")
+        yield Piece(answer, -1, values_of(blocks), None, "result")
         return
     for part, block in enumerate(blocks):
         if isinstance(block, Text):
@@ -178,6 +177,11 @@ def _in_result(answer: Answer, issued: Issued) -> Iterator[Piece]:
 def bytes_of(text: str) -> bytes:
     """A text as a store keeps it."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def values_of(blocks: Sequence[Block]) -> bytes:
+    """Blocks of a result as a store keeps them where they are more than texts."""
+    return json_of([getattr(block, "text", getattr(block, "source", getattr(block, "value", None))) for block in blocks])
 
 
 def json_of(value: Json) -> bytes:

@@ -97,6 +97,11 @@ class Scenario:
     summarise: Summarise = field(repr=False)
     features: frozenset[str] = frozenset()
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """What `compactlib.conformance.running.observe` takes besides conversation and policy."""
+        return {name: getattr(self, name) for name in ("summarise", "when", "pins", "reminders", "kinds")}
+
 
 # --- Summarisers -----------------------------------------------------------------------------------------------------
 

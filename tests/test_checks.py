@@ -82,7 +82,8 @@ class TestIndependence:
     )
     JUDGES = (
         "findings", "record", "units", "dividing", "evidence", "heads", "checks", "protocol_checks", "loss_checks",
-        "size_checks", "stability_checks", "honesty_checks", "fact_checks", "recovery_checks", "asking_checks", "hiding",
+        "marker_checks", "size_checks", "stability_checks", "honesty_checks", "fact_checks", "recovery_checks",
+        "asking_checks", "hiding",
     )  # fmt: skip
 
     @pytest.mark.parametrize("name", JUDGES)

@@ -37,11 +37,7 @@ def run(name: str, number: int, **more: Any) -> tuple[Scenario, Record, cl.Outco
         cl.compact,
         made.conversation,
         named(name, made),
-        summarise=made.summarise,
-        when=made.when,
-        pins=made.pins,
-        reminders=made.reminders,
-        kinds=made.kinds,
+        **made.given,
         repeat=number % 10 == 0,
         **more,
     )

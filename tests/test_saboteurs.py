@@ -60,11 +60,7 @@ def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
             saboteur.compact,
             made.conversation,
             made.policy,
-            summarise=made.summarise,
-            when=made.when,
-            pins=made.pins,
-            reminders=made.reminders,
-            kinds=made.kinds,
+            **made.given,
             repeat=saboteur.law == "L16",
             store=MemoryStore() if saboteur.name in STORED else None,
         )

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -42,6 +42,7 @@ from compactlib.summaries.acceptance import harmless
 from compactlib.summaries.head import Earlier, Layout, read_earlier, write_earlier, write_summary
 from compactlib.summaries.rendering import SummaryRequest
 
+from .counting import lines_run
 from .scenarios import HOSTILE, scenario, seeded
 from .spellings import SPELLINGS
 from .test_cli import ACTING
@@ -97,11 +98,7 @@ def test_hostile_digests_break_no_law(dialect: str) -> None:
             cl.compact,
             made.conversation,
             made.policy,
-            summarise=made.summarise,
-            when=made.when,
-            pins=made.pins,
-            reminders=made.reminders,
-            kinds=made.kinds,
+            **made.given,
             rungs=("collapse",),
             digests=digests,
         )
@@ -193,24 +190,6 @@ def test_quoted_entries_are_found_by_their_length() -> None:
 # --- What costs ------------------------------------------------------------------------------------------------------
 
 
-def _lines_run(conversation: cl.Conversation) -> int:
-    """How many lines of Python a compaction takes; what C does in one line is not seen."""
-    lines = 0
-
-    def trace(_frame: Any, event: str, _given: Any) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        cl.compact(conversation, POLICY, when="now", rungs=["summarise"], store=cl.MemoryStore())
-    finally:
-        sys.settrace(before)
-    return lines
-
-
 OPENINGS: Final = (
     "[truncated v1: omitted ",
     "[compactlib summary v1 ",
@@ -231,7 +210,8 @@ def test_beginnings_of_our_own_marks_cost_what_other_text_costs(opening: str) ->
     for times in (4_000, 8_000):
         messages = [*cl.render(long(3)), model("ok"), user(opening * times), model("ok"), user("And?")]
         conversation = cl.parse(messages, dialect="anthropic")
-        counts.append(_lines_run(conversation))
+        compact = partial(cl.compact, conversation, POLICY, when="now", rungs=["summarise"], store=cl.MemoryStore())
+        counts.append(lines_run(compact))
 
     assert counts[1] < 2.3 * counts[0]
 

@@ -21,7 +21,8 @@ How it works
 
     ===================  =====================================================
     `protocol_checks`    L1 to L5 and L26
-    `loss_checks`        L6 to L9 and L11
+    `loss_checks`        L6 to L9
+    `marker_checks`      L11
     `recovery_checks`    L10
     `size_checks`        L12, L13
     `asking_checks`      L14, L15, L24
@@ -49,7 +50,8 @@ from .asking_checks import asks_no_more, fits_window, pays_for_all
 from .fact_checks import claims_flagged, facts_survive, one_list_of_files
 from .findings import LAWS, Finding
 from .honesty_checks import one_summary, text_stays_text
-from .loss_checks import markers_true, nothing_invented, prompts_kept, tail_verbatim, untouched
+from .loss_checks import nothing_invented, prompts_kept, tail_verbatim, untouched
+from .marker_checks import markers_true
 from .protocol_checks import boundaries, frontier, seals, system_untouched, validity, whole_steps
 from .record import Record
 from .recovery_checks import recoverable

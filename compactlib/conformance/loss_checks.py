@@ -1,5 +1,5 @@
 """
-Checks of the laws of loss: L6 to L9 and L11.
+Checks of the laws of loss: L6 to L9.
 
 What a person said counts as a person's wherever that cannot be ruled out:
 recognising a harness text never takes protection away (law L8).
@@ -15,12 +15,20 @@ from typing import Final
 from .evidence import Evidence, evidence, last_replies, paired
 from .fact_checks import is_list
 from .findings import Finding, broken, unknown
-from .heads import Excerpt, earlier_digests, earlier_prompts, excerpts, folded, is_plain, sections, shown, stubs
+from .heads import earlier_digests, earlier_prompts, folded, is_plain, sections, stubs
 from .hiding import may_hide
 from .record import Exchange, Origin, Record
 from .units import Block, Unit
 
-__all__ = ["last_words", "markers_true", "nothing_invented", "prompts_kept", "tail_verbatim", "untouched", "words_beside_results"]
+__all__ = [
+    "last_words",
+    "nothing_invented",
+    "prompts_kept",
+    "tail_verbatim",
+    "untouched",
+    "words_beside_results",
+    "words_with_media",
+]
 
 _REASONS: Final = {
     "compacted": ("target-met", "above-target"),
@@ -383,7 +391,7 @@ def _summary_is_reply(record: Record, seen: Evidence) -> Iterator[Finding]:
     if not replies or any(failed(exchange, record) for exchange in replies) or len(seen.summaries) != 1:
         return  # other rules have the word
     reply = folded(_FLAGS.sub("", replies[-1].reply or ""))  # it may repeat the flags of the summary before
-    prompts = folded("\n".join(map(_with_stubs, seen.before)))
+    prompts = folded("\n".join(map(words_with_media, seen.before)))
     before = folded("\n".join(exchange.previous for exchange in replies) + (seen.previous.body if seen.previous else ""))
     for heading, text in sections(seen.body):
         if not heading and seen.read is None:
@@ -420,48 +428,7 @@ def _is_numbered(words: str) -> bool:
     return words == "[end of numbered lines]" or re.match(r"[0-9]+[:~]", words) is not None
 
 
-# --- L11 -------------------------------------------------------------------------------------------------------------
-
-
-def markers_true(record: Record) -> Iterator[Finding]:
-    """MARK-1: kept and omitted make up the original; MARK-2: what is shown in part says so, and shows both ends."""
-    if record.outcome != "compacted" and not record.exchanges:
-        return
-    seen = evidence(record)
-    originals = [block.text for unit in seen.before for block in unit.blocks if block.kind != "media"]
-    originals += map(_with_stubs, seen.before)
-    behind = [text for original in originals for text in earlier_prompts(original) or ()]
-    behind += [f"{_FOLLOWED}{text}" for original in originals for text in earlier_digests(original)]
-    originals += behind
-    yield from _false_markers(record, seen, originals)
-    replies = last_replies(record)
-    if not replies or record.outcome != "compacted":
-        return
-    everything = "\n".join(exchange.text for exchange in replies)
-    told = {int(total.replace(",", "")) for total in re.findall(r" of ([0-9,]+) characters shown", everything)}
-    told |= {int(total) for total in re.findall(r"omitted [0-9]+ of ([0-9]+) chars", everything)}
-    copy = "\n".join(shown(everything)) or everything
-    pinned = {index for index, _ in record.pins}
-    for at in range(seen.cut):
-        stays = at in seen.kept or seen.before[at].index in (*pinned, *record.cleared)
-        if stays or seen.parts.kinds[at] in ("summary", "pin", "reminder", "system"):
-            continue
-        for block in seen.before[at].blocks:
-            text = block.text
-            if block.kind not in ("text", "result") or text in everything or not _shown_in_part(text, copy, told):
-                continue
-            start = text[:_ENOUGH_CHARS]
-            if sum(start in other for other in originals) > 2 or any(start in exchange.previous for exchange in replies):
-                continue  # what is shown may be the same beginning of another text, or an excerpt in the summary before
-            index = seen.before[at].index
-            yield from broken("MARK-2", f"of {len(text)} characters of message {index} a part was shown as if it were all")
-
-
-_MARKER: Final = "[truncated v1: omitted "
-_FOLLOWED: Final = "[digest of what followed]\n"  # how a digest begins where it is shown to a summariser
-
-
-def _with_stubs(unit: Unit) -> str:
+def words_with_media(unit: Unit) -> str:
     """The words of a message in which media are named in brackets, which is how a prompt is quoted (law L8)."""
     pieces = []
     for block in unit.blocks:
@@ -470,40 +437,3 @@ def _with_stubs(unit: Unit) -> str:
         elif block.kind == "text":
             pieces.append(block.text)
     return "\n".join(pieces)
-
-
-_ENOUGH_CHARS: Final = 40  # a beginning of this length tells one text from another
-
-
-def _shown_in_part(text: str, copy: str, told: set[int]) -> bool:
-    """Whether the beginning of *text* was shown and its end was not, or its middle is missing without a word."""
-    if len(text) < 4 * _ENOUGH_CHARS or not is_plain(text) or text in copy or text[:_ENOUGH_CHARS] not in copy:
-        return False
-    return len(text) not in told or text.rstrip("\n")[-_ENOUGH_CHARS // 2 :] not in copy
-
-
-def _false_markers(record: Record, seen: Evidence, originals: list[str]) -> Iterator[Finding]:
-    places = [
-        (f"part {exchange.part} of what was shown", piece)
-        for exchange in record.exchanges or ()
-        for piece in shown(exchange.text)
-        if _MARKER in piece and folded(piece) not in folded(exchange.previous) + "\n" + folded(exchange.context)
-    ]
-    if record.outcome == "compacted":
-        for at, block in seen.new:
-            if block.kind != "text" or seen.after[at].kind == "reminder":
-                continue
-            quoted = shown(block.text)
-            places += [(f"message {seen.after[at].index} of the output", piece) for piece in quoted or [block.text]]
-    for where, piece in places:
-        for excerpt in excerpts(piece):
-            if not _is_data(excerpt, originals) and not any(excerpt.is_true_of(text) for text in originals):
-                claim = f"{excerpt.omitted_chars} of {excerpt.original_chars} characters"
-                yield from broken("MARK-1", f"in {where} a marker says {claim}, and no text bears it out")
-
-
-def _is_data(excerpt: Excerpt, originals: list[str]) -> bool:
-    """Whether the marker stood in the input already, or cannot be compared because of what was escaped around it."""
-    return any(excerpt.marker in text for text in originals) or not all(
-        is_plain(text) for text in originals if len(text) == excerpt.original_chars
-    )

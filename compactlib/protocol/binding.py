@@ -29,7 +29,7 @@ from typing import Final
 from ..model import Conversation, Json, Reasoning
 from ..models import model_named
 
-__all__ = ["BINDING_BETA", "dropping", "is_bound", "with_thinking"]
+__all__ = ["BINDING_BETA", "betas_for", "dropping", "is_bound", "model_field", "with_model_field", "with_thinking"]
 
 BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
 """The beta header that the setting needs."""
@@ -96,16 +96,31 @@ def with_thinking(conversation: Conversation, value: Json) -> Conversation:
     """The conversation with *value* as what its request says of thinking; itself if it has no body."""
     if conversation.dialect != "bedrock":
         return conversation.with_setting("thinking", value)
+    return with_model_field(conversation, "thinking", value)
+
+
+def model_field(conversation: Conversation, name: str) -> Json:
+    """What a request of Bedrock's Converse hands to its model as it is, under *name*."""
     fields = conversation.setting(_FIELDS)
-    return conversation.with_setting(_FIELDS, {**(fields if isinstance(fields, dict) else {}), "thinking": value})
+    return fields.get(name) if isinstance(fields, dict) else None
+
+
+def with_model_field(conversation: Conversation, name: str, value: Json) -> Conversation:
+    """The conversation with *value* there; itself if it has no body."""
+    fields = conversation.setting(_FIELDS)
+    return conversation.with_setting(_FIELDS, {**(fields if isinstance(fields, dict) else {}), name: value})
+
+
+def betas_for(thinking: object) -> tuple[str, ...]:
+    """The beta headers that a value of `dropping` needs."""
+    return () if thinking is None else (BINDING_BETA,)
 
 
 def _thinking(conversation: Conversation) -> dict[str, Json]:
     """What a request says of thinking."""
     said = conversation.setting("thinking")
     if conversation.dialect == "bedrock":
-        fields = conversation.setting(_FIELDS)
-        said = fields.get("thinking") if isinstance(fields, dict) else None
+        said = model_field(conversation, "thinking")
     if said is False or isinstance(said, str):  # not as it is written, but it says what is meant
         return {"type": said or "disabled"}
     return said if isinstance(said, dict) else {}

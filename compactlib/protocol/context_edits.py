@@ -43,6 +43,7 @@ from .violation import Violation, quote
 
 __all__ = [
     "BETAS",
+    "BETA_FIELDS",
     "ClearThinking",
     "ClearToolUses",
     "Compact",
@@ -118,6 +119,10 @@ BETAS: Final[Mapping[str, str]] = {
     "summarize": "compact-2026-09-04",
 }
 """The beta header that each type of edit needs, and ``summarize``, the one type of the field ``compaction``."""
+
+
+BETA_FIELDS: Final = ("betas", "anthropic_beta")
+"""Where a body lists its betas, as clients and Bedrock write them there."""
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -331,7 +336,7 @@ def judge_items(conversation: Conversation) -> Iterator[Violation]:
 
 def _listed_betas(conversation: Conversation) -> list[str] | None:
     """The betas that stand in the body, as clients and Bedrock write them there; ``None`` if no field lists any."""
-    for name in ("betas", "anthropic_beta"):
+    for name in BETA_FIELDS:
         value = conversation.setting(name)
         if isinstance(value, str):
             return [part.strip() for part in value.split(",")]

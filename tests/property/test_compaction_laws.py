@@ -46,18 +46,7 @@ REPEATED = 10
 
 
 def run(made: Scenario, *, repeat: bool = False, **more: Any) -> tuple[Record, cl.Outcome]:
-    return observe(
-        cl.compact,
-        made.conversation,
-        made.policy,
-        summarise=made.summarise,
-        when=made.when,
-        pins=made.pins,
-        reminders=made.reminders,
-        kinds=made.kinds,
-        repeat=repeat,
-        **more,
-    )
+    return observe(cl.compact, made.conversation, made.policy, **made.given, repeat=repeat, **more)
 
 
 def broken(record: Record) -> list[Finding]:
