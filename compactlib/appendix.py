@@ -28,16 +28,19 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from .account import Account
+from .deeds import deed
 from .dialects import render_messages
-from .model import Conversation, Message, Result, Text
+from .markers import read_marker
+from .model import Conversation, Message, Origin, Result, Text, wire
 from .planning import Plan
 from .store import keep, reference_of
-from .stubs import read_stub
+from .stubs import read_pointers, read_stub
 from .summaries.acceptance import harmless
-from .summaries.facts import Anchor, find_anchors, missing, write_appendix
+from .summaries.facts import Anchor, as_item, find_anchors, missing, write_appendix
+from .summaries.grounding import unflagged
 from .summaries.head import write_summary
 from .summaries.schema import Sections, parse_sections, render_sections
-from .summaries.transcript import label
+from .summaries.transcript import calls_by_result, label
 from .tokens import MESSAGE_TOKENS
 
 __all__ = ["WAY_BACK", "store_replaced", "with_appendix"]
@@ -108,9 +111,11 @@ def with_appendix(
     counter = account.memo.counter
     plain = render_sections(sections)
     found = find_anchors(plan.replaced, issued=account.task.issued or {})
-    absent = missing(found, [plain, *account.kept_texts(plan)])
+    stays = [plain, *account.kept_texts(plan)]
+    absent = missing(found, stays)
     before = parse_sections(plan.previous, sections.schema)
     carried = [item for item in before.items("verbatim") if not item.startswith(_MORE)]
+    carried += _dropped(before, [*stays, *carried])
     cut = account.conversation.wire_index(plan.choice.position)
     ways_back = [
         *([f"- the messages before message {cut} as they were{WAY_BACK}{ref}"] if ref is not None else []),
@@ -146,6 +151,12 @@ def with_appendix(
     return body, counts
 
 
+def _dropped(before: Sections, texts: Sequence[str]) -> list[str]:
+    """L21: the facts of the summary before, of which no message is left that held them, as far as *texts* do not say them."""
+    said = Message("user", unflagged(render_sections(before.without("verbatim"))), wire("user"), Origin.SUMMARY)
+    return [as_item(fact.kind, fact.clause()) for fact in missing(find_anchors([said]), texts)]
+
+
 def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> tuple[str, str]:
     """One line for what had no room, facts and earlier items, and with a store the text that its reference stands for."""
     references = sum(WAY_BACK in item for item in gone)
@@ -158,13 +169,28 @@ def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> tu
 
 
 def _references(messages: Sequence[Message], account: Account) -> list[str]:
-    """L10: what was cleared before and is now replaced can still be fetched; one line for each stub, the newest first."""
-    issued = account.task.issued or {}
-    stubs = [
-        stub
-        for message in reversed(messages)
-        for part in message.blocks
-        for block in (part.blocks if isinstance(part, Result) else (part,))
-        if isinstance(block, Text) and (stub := read_stub(block.text, issued=issued)) is not None
-    ]
-    return [f"- {stub.what} of {label(stub.tool)} {label(stub.source)}".rstrip() + f"{WAY_BACK}{stub.ref}" for stub in stubs]
+    """
+    L10: what was cleared, shortened or put away before and is now replaced can still be fetched, the newest first.
+
+    One line for each stub, marker and pointer that is to be believed.
+    """
+    issued = account.task.issued
+    if not issued:
+        return []
+    calls = calls_by_result(messages)
+    found = []
+    for message in reversed(messages):
+        for part in message.blocks:
+            call = calls.get(id(part))
+            for block in part.blocks if isinstance(part, Result) else (part,):
+                if not isinstance(block, Text):
+                    continue
+                stub, marker = read_stub(block.text, issued=issued), read_marker(block.text, issued=issued)
+                if stub is not None:
+                    found.append((f"{stub.what} of {label(stub.tool)} {label(stub.source)}", stub.ref))
+                elif marker is not None:
+                    did = None if call is None else deed(call)
+                    said = "" if did is None else f" of {label(did.tool)} {label(next(iter(did.objects), ''))}"
+                    found.append((f"result{said}", marker.ref))
+                found += [(f"stored {label(name)}", ref) for name, ref in read_pointers(block.text, issued=issued)]
+    return [f"- {name.rstrip()}{WAY_BACK}{ref}" for name, ref in found]

@@ -129,10 +129,8 @@ def file_name(did: Deed, extension: str) -> str:
 
 def _value(values: dict[Any, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
     """The first telling value under one of *keys*, as at most one string."""
-    for key in keys:
-        value = values.get(key)
-        if value is None:  # as most of them
-            continue
+    for key in [key for key in keys if key in values]:
+        value = values[key]
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             value = value[-1] if len(value) > 2 and value[0] in _SHELLS else " ".join(value[:50])
         if isinstance(value, str) and (line := _first_line(value)):

@@ -107,8 +107,10 @@ def _speaking(division: Division, messages: tuple[Message, ...], stop: int) -> I
     model, result, last = Kind.MODEL, Kind.RESULT, division.last_person  # most are of these kinds
     for at, kind in enumerate(islice(division.kinds, stop)):
         if kind is result:
-            if not all(isinstance(block, Result) and block.is_client for block in messages[at].blocks):
-                yield at
+            for block in messages[at].blocks:
+                if not (isinstance(block, Result) and block.is_client):
+                    yield at
+                    break
         elif at == last or (kind is not model and kind in (Kind.PROMPT, Kind.PROMPT_TEXT, Kind.OTHER)):
             yield at
 

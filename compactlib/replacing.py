@@ -26,7 +26,7 @@ from attrs import evolve, frozen
 from .model import Block, Message, Opaque, Origin, Text, new_message, wire
 from .summaries.head import DIGEST_NOTE, Earlier, read_earlier, read_summary
 from .turns import Division, Kind, origins
-from .visible import is_compaction
+from .visible import last_compaction
 
 __all__ = ["CompactionObject", "no_longer_kept", "opaque_in", "previous_record", "replaced_by"]
 
@@ -42,20 +42,13 @@ class CompactionObject:
 
 def opaque_in(messages: tuple[Message, ...]) -> CompactionObject | None:
     """The last compaction object, if nobody but the provider can read it: it stays, verbatim."""
-    for at in range(len(messages) - 1, -1, -1):
-        content = messages[at].content
-        if isinstance(content, str):
-            continue
-        for place in range(len(content) - 1, -1, -1):
-            block = content[place]
-            if isinstance(block, Opaque) and is_compaction(block):
-                if isinstance(block.value.get("content"), str):
-                    return None
-                message = messages[at]
-                return CompactionObject(
-                    at, place, (message if len(content) == 1 else evolve(message, content=(block,), origin=None),)
-                )
-    return None
+    at, place = last_compaction(messages)
+    block = messages[at].content[place] if at >= 0 else None
+    if not isinstance(block, Opaque) or isinstance(block.value.get("content"), str):
+        return None
+    message = messages[at]
+    kept = message if len(message.content) == 1 else evolve(message, content=(block,), origin=None)
+    return CompactionObject(at, place, (kept,))
 
 
 def previous_record(
@@ -76,8 +69,9 @@ def previous_record(
     if not body:
         for message in messages[:cut]:
             for block in message.blocks:
-                if isinstance(block, Opaque) and block.kind == "compaction" and isinstance(block.value.get("content"), str):
-                    body = block.value["content"]
+                if isinstance(block, Opaque) and block.kind == "compaction" and isinstance(block.value, dict):
+                    said = block.value.get("content")
+                    body = said if isinstance(said, str) else body
     return body, earlier
 
 
@@ -101,8 +95,8 @@ def replaced_by(
         if kind is Kind.SUMMARY and at < division.head_stop and read_summary(message.text) is not None:
             continue
         content, where = message.content, origins(message, kind)
-        if not isinstance(content, str) and content:
-            first = place if at == start else 0
+        first = place if at == start else 0
+        if not isinstance(content, str) and content and (first or any(map(_is_object, content))):
             left = [n for n, block in enumerate(content) if n >= first and not _is_object(block)]
             if not left:
                 continue

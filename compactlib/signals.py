@@ -157,8 +157,8 @@ def looks_failed(text: str) -> bool:
     >>> looks_failed("Error: no such file"), looks_failed("exit code: 2"), looks_failed("0 errors")
     (True, True, False)
     """
-    start = text[:200].lstrip().lower()
+    start = text[:200].lstrip()[:20].lower()
     if start.startswith(("error", "traceback", "fatal", "exception", "failed", "ошибка", "permission denied", "command failed")):
         return not start.startswith(("errors: 0", "error: none", "failed: 0"))
     ends = text if len(text) <= _STATUS_CHARS else f"{text[:_STATUS_CHARS]}\n{text[-_STATUS_CHARS:]}"
-    return "exit" in ends.lower() and _exit_status().search(ends) is not None
+    return ("xit" in ends or "XIT" in ends) and _exit_status().search(ends) is not None

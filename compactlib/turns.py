@@ -407,6 +407,8 @@ def origins(message: Message, kind: Kind) -> tuple[Origin, ...]:
     if stated is not None and len(stated) == len(blocks):
         return stated
     by_kind = _ORIGINS[kind]
+    if by_kind is not Origin.HUMAN and kind is not Kind.RESULT:
+        return tuple([Origin.TOOL if isinstance(block, Result) else by_kind for block in blocks])
     found = []
     for block in blocks:
         if isinstance(block, Result):

@@ -47,6 +47,7 @@ How it works, and what exactly is simulated
 What is not here
     Whether an edit is legal (`protocol.context_edits`); prefixes that stand
     only at the provider (``previous_response_id``); results of server tools,
+    "last_compaction",
     which stay; dropping by ``truncation: auto``, whose choice is not stated.
 """
 
@@ -201,9 +202,25 @@ def is_compaction(block: Block) -> bool:
     return bool(block.value.get("content") or block.value.get("encrypted_content"))
 
 
+def last_compaction(messages: Sequence[Message | None]) -> tuple[int, int]:
+    """The message and the place in it of the last compaction object; (-1, 0) if there is none."""
+    at = len(messages)
+    for message in reversed(messages):
+        at -= 1
+        if message is None or isinstance(message.content, str):
+            continue
+        for block in message.content:
+            if isinstance(block, Opaque):  # as few are
+                for place in range(len(message.content) - 1, -1, -1):
+                    if is_compaction(message.content[place]):
+                        return at, place
+                break
+    return -1, 0
+
+
 def _hide_compacted(seen: Shown, *, is_anthropic: bool) -> None:
     """Hide what stands before the last compaction object, unless a call there is open."""
-    at, place = _last_compaction(seen)
+    at, place = last_compaction(seen)
     message = seen[at] if at >= 0 else None
     if message is None:
         return
@@ -215,16 +232,6 @@ def _hide_compacted(seen: Shown, *, is_anthropic: bool) -> None:
         if one is not None and (is_anthropic or one.role not in _INSTRUCTIONS):
             seen[position] = None
     seen[at] = _only(message, range(place, len(message.content)))
-
-
-def _last_compaction(seen: Shown) -> tuple[int, int]:
-    for at in range(len(seen) - 1, -1, -1):
-        message = seen[at]
-        if message is not None and not isinstance(message.content, str):
-            for place in range(len(message.content) - 1, -1, -1):
-                if is_compaction(message.content[place]):
-                    return at, place
-    return -1, 0
 
 
 def _leaves_open(contents: Sequence[str | Sequence[Block]], *, hosted: bool) -> bool:

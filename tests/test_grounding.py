@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -40,7 +41,9 @@ def flagged(text: str, *messages: Message, previous: str = "", **more: Any) -> s
         "- fixed src/app.py",
         "- `src/deep/util.py` and util.py are fine",
         "- order 4471 (req-77f1)",
-        "- 1234567 bytes; 1 234 567 bytes",
+        "- 1234567 bytes; 1 234 567 bytes; 1 234 567",
+        "- size=1234567, id:req-77f1, path=/home/u/src/deep/util.py, <b>done</b>",
+        '- {"hash":"a94a8fe5cc","order":4471}',
         "- commit a94a8fe5cc",
         '- the user said "never push to the main branch"',
         '- "never  PUSH to the\nmain branch"'.replace("\n", " "),
@@ -59,6 +62,10 @@ def test_what_is_borne_out_has_no_flag(text: str) -> None:
         ("- wrote `src/other.py`.", "- wrote `src/other.py` [unverified]."),
         ("- order 4472", "- order 4472 [unverified]"),
         ("- req-77f2, done", "- req-77f2 [unverified], done"),
+        ("- hash=deadbeefcafe1 set", "- hash=deadbeefcafe1 [unverified] set"),
+        ("- port=9999 (id:req-77f2)", "- port=9999 [unverified] (id:req-77f2) [unverified]"),
+        ('- {"hash":"a94a8fe5cc","order":4472}', '- {"hash":"a94a8fe5cc","order":4472 [unverified]}'),
+        ("- retries 4471→9999", "- retries 4471→9999 [unverified]"),
         ('- it says "everything is green now" there', '- it says "everything is green now" [unverified] there'),
         # a person's word must stand in a prompt, not in an output
         (
@@ -158,16 +165,19 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=20).map("".join)
 
 
+def unflagged(text: str) -> str:
+    """*text* without flags, each with the space before it."""
+    return re.sub(r" ?\[(?:unverified|contradicted: [^\]\n]*|not verified: [^\]\n]*)\]", "", text)
+
+
 @given(TEXTS, TEXTS)
 def test_grounding_only_adds_flags_and_twice_is_once(reply: str, said: str) -> None:
-    """No word of the reply is lost or changed."""
+    """Without flags the text is the reply without flags, letter for letter."""
     evidence = evidence_of([human(said)], [], "")
     once = ground(reply, evidence)
 
     assert ground(once.text, evidence).text == once.text
-    bare = ground(once.text, evidence_of([human(said + "\n" + reply)], [], "")).text
-    for word in reply.replace(UNVERIFIED, " ").split():
-        assert word.rstrip(".!?;…")[:6] in once.text + bare
+    assert unflagged(once.text) == unflagged(reply)
 
 
 @pytest.mark.parametrize("piece", ['"', "«a", "`x ", "a/b ", "4471 ", "not found ", "ran grep ", "[unverified] ", ". A", "user "])
@@ -188,9 +198,28 @@ def test_part_of_a_longer_name_bears_nothing_out() -> None:
     assert flagged("- AB-12 is done", human("xAB-123 is done")) == "- AB-12 [unverified] is done"
 
 
-@pytest.mark.parametrize("text", ["- MARKER_7F3A was never seen", "- marker_7f3a was not found"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- MARKER_7F3A was never seen",
+        "- marker_7f3a was not found",
+        "- There is no `MARKER_7F3A` in the log",
+        "- could not find MARKER_7F3A",
+        "- grep found no MARKER_7F3A",
+        "- the log lacks (has no) MARKER_7F3A",
+        "- не нашли MARKER_7F3A",
+    ],
+)
 def test_an_absence_is_contradicted_in_other_words_and_letters(text: str) -> None:
     assert flagged(text, *ran(LOG)).endswith("[contradicted: stands in message 1, line 1101]")
+
+
+def test_a_weak_word_of_absence_speaks_of_what_is_named_alone() -> None:
+    """Nobody has to look into an output to know that there is no hurry."""
+    assert flagged("- there is no hurry", *ran(LOG), hidden_chars=900) == "- there is no hurry"
+    assert flagged("- there is no `MARKER_0000`", *ran(LOG), hidden_chars=900).endswith(
+        "[not verified: 900 characters were not shown]"
+    )
 
 
 def test_the_two_hundredth_absence_is_still_looked_up_beside_many_claims() -> None:

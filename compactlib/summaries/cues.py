@@ -202,18 +202,18 @@ def sentences(text: str) -> Iterator[str]:
             if pasted.match(rest):
                 continue
             for sentence in map(shortened, stop.split(rest)):
-                if any(map(str.isalnum, sentence)):
+                if sentence[:1].isalnum() or any(map(str.isalnum, sentence)):
                     yield sentence
 
 
 # --- Outputs ---------------------------------------------------------------------------------------------------------
 
 
-_TOTALS: Final = {
-    "verdict": ("passed", "failed", "test:", "tests:", "build ", "ошибок", "тестов"),
-    "count": (" error", " test", " skipped", " warning", " problem"),
-}
-"""For each pattern what must stand in a text for it to be searched."""
+_VERDICTS: Final = ("passed", "failed", "test:", "tests:", "build ", "ошибок", "тестов")
+"""What must stand in a text for it to be searched for a verdict."""
+
+_COUNTED: Final = (" error", " test", " skipped", " warning", " problem")
+"""What must stand behind a digit for a text to be searched for a count."""
 
 
 def _lines(end: str) -> Iterator[str]:
@@ -283,6 +283,14 @@ def is_total(line: str) -> bool:
 def _counts(text: str) -> bool:
     """Whether *text* says how many passed or failed."""
     small = text.lower()
-    return any(
-        any(map(small.__contains__, hints)) and _pattern(name).search(small) is not None for name, hints in _TOTALS.items()
-    )
+    if any(map(small.__contains__, _VERDICTS)) and _pattern("verdict").search(small) is not None:
+        return True
+    return any(_follows_digit(word, small) for word in _COUNTED if word in small) and _pattern("count").search(small) is not None
+
+
+def _follows_digit(word: str, text: str) -> bool:
+    """Whether a digit stands before *word* anywhere in *text*."""
+    at = text.find(word)
+    while at >= 0 and not text[at - 1 : at].isdecimal():
+        at = text.find(word, at + 1)
+    return at >= 0

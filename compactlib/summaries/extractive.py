@@ -99,6 +99,8 @@ class _Evidence:
     goes_on: bool
     findings: list[_Finding] = field(factory=list)
     seen: set[str] = field(factory=set)
+    heard: set[str] = field(factory=set)
+    """The sentences of the model that are no questions: one that is said again says nothing new."""
     prompts: list[str] = field(factory=list)
     questions: list[tuple[str, str]] = field(factory=list)
     """(label, sentence), since the last prompt: what was asked before has been answered or is moot."""
@@ -224,8 +226,9 @@ def _hear_model(evidence: _Evidence, text: str) -> None:
         if sentence.endswith(_ASKING):
             evidence.questions.append(("the model asked: ", sentence))
             continue
-        if not _says_much(sentence) or sentence.endswith(":"):
+        if sentence in evidence.heard or not _says_much(sentence) or sentence.endswith(":"):
             continue
+        evidence.heard.add(sentence)
         about = cues(sentence)
         if "rejected" in about:
             evidence.add("rejected", sentence, 3)

@@ -46,11 +46,11 @@ from attrs import frozen
 
 from ..deeds import deed
 from ..model import Call, Message, Origin, Result, Text
-from .facts import Kind, Tokens, kind_of, place_of
+from .facts import Kind, Tokens, kind_of, named_in, place_of
 from .provenance import FIRST_PROMPT, folded
 from .transcript import argument_text, with_origins
 
-__all__ = ["UNVERIFIED", "Evidence", "Grounded", "Standing", "evidence_of", "ground", "hidden_in"]
+__all__ = ["UNVERIFIED", "Evidence", "Grounded", "Standing", "evidence_of", "ground", "hidden_in", "unflagged"]
 
 UNVERIFIED: Final = "[unverified]"
 """Stands behind a claim that nothing bears out."""
@@ -59,10 +59,15 @@ _FLAG: Final = re.compile(r" ?\[(?:unverified|contradicted: [^\]\n]{1,120}|not v
 _FORM: Final = re.compile(r"\[\\?(?:compactlib|truncated|cleared|collapsed|snipped|stored) [^\]\n]{1,400}\]|ref=\\?[0-9a-f]{64}")
 """Markers and references, ours or escaped: they are no claims."""
 
+_GROUPED: Final = re.compile(r"(?<![\w.,])[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?![0-9])")
+"""A number in groups of three, with a space between them."""
+
 _CLAIMS: Final = frozenset({Kind.PATH, Kind.URL, Kind.IDENTIFIER, Kind.HASH, Kind.VERSION, Kind.SYMBOL, Kind.NUMBER, Kind.DATE})
 _AROUND: Final = " \t\"'`()[]{}<>,;:!?.…«»„“”‘’*|"
 _SEARCHED: Final = 200  # claims that are searched for letter by letter
 _QUOTED_WORDS: Final = 4
+_WORD: Final = re.compile(r"[\w./+-]+")
+_COMMAND_CHARS: Final = 20_000  # of a call's arguments: who runs a longer script names its tools early
 _SENTENCE_CHARS: Final = 2_000
 
 
@@ -167,6 +172,7 @@ def evidence_of(
     texts: list[tuple[str, str]] = []
     prompts: list[str] = []
     calls: set[str] = set()
+    commands: list[str] = []
     for place, message in enumerate(replaced, first):
         for block, origin in with_origins(message):
             if isinstance(block, Text):
@@ -176,17 +182,23 @@ def evidence_of(
             elif isinstance(block, Result):
                 texts.append((f"message {place}", block.text))
             elif isinstance(block, Call):
-                texts.append(("", argument_text(block)))
-                calls.update(_run_by(block))
-    unflagged = _unflagged(previous)
-    texts.append(("", unflagged))
-    prompts += [unflagged[start:stop] for start, stop in _quoted(unflagged) if _is_persons(unflagged, start)]
-    calls.update(word.lower() for word in _command_words(unflagged))
+                text = argument_text(block)
+                texts.append(("", text))
+                calls.add(block.name.lower())
+                did = deed(block)
+                if did.verb in ("ran", "looked") and did.objects:
+                    commands.append(text[:_COMMAND_CHARS])
+    record = unflagged(previous)
+    texts.append(("", record))
+    prompts += [record[start:stop] for start, stop in _quoted(record) if _is_persons(record, start)]
+    calls.update(word.lower() for word in _command_words(record))
+    calls.update(word.rpartition("/")[2].lower() for word in set(_WORD.findall("\n".join(commands))))
     stands = standing if isinstance(standing, Standing) else Standing(standing)
     return Evidence(tuple(texts), tuple(prompts), frozenset(calls), stands, hidden_chars)
 
 
-_SHOWN: Final = re.compile(r"\n--- [^\n]*: ([0-9,]{1,20}) of ([0-9,]{1,20}) characters shown(?=\n)")
+_SHOWN: Final = " characters shown\n"
+_COUNTS: Final = re.compile(r"--- .*: ([0-9,]{1,20}) of ([0-9,]{1,20})", re.DOTALL)
 
 
 def hidden_in(text: str) -> int:
@@ -196,21 +208,18 @@ def hidden_in(text: str) -> int:
     >>> hidden_in('--- message 4 · tool "bash" answers: 2,000 of 31,000 characters shown\\n> ok')
     29000
     """
-    counts = [(int(shown.replace(",", "")), int(whole.replace(",", ""))) for shown, whole in _SHOWN.findall(f"\n{text}\n")]
-    return sum(whole - shown for shown, whole in counts)
+    text += "\n"
+    hidden, at = 0, text.find(_SHOWN)
+    while at >= 0:
+        found = _COUNTS.fullmatch(text, text.rfind("\n", 0, at) + 1, at)
+        if found is not None:
+            shown, whole = (int(count.replace(",", "")) for count in found.groups())
+            hidden += whole - shown
+        at = text.find(_SHOWN, at + 1)
+    return hidden
 
 
-def _run_by(call: Call) -> Iterator[str]:
-    """The tool, and the commands that it ran."""
-    yield call.name.lower()
-    did = deed(call)
-    if did.verb in ("ran", "looked") and did.objects:
-        text = argument_text(call)
-        for word in re.findall(r"[\w./+-]+", text[:20_000]):
-            yield word.rpartition("/")[2].lower()
-
-
-def _unflagged(text: str) -> str:
+def unflagged(text: str) -> str:
     """A summary without the claims that were flagged: the word before each flag goes with it."""
     kept, at = [], 0
     for found in _FLAG.finditer(text):
@@ -291,8 +300,9 @@ class _Judge:
         """A sentence with its flags."""
         body = text.rstrip()
         space = text[len(body) :]
-        if _absence().search(body) is not None:
-            flag = self._absence(body)
+        absence = _absence().search(body)
+        if absence is not None:
+            flag = self._absence(body, is_weak=absence["weak"] is not None)
             if flag:
                 return f"{_before_stop(body, flag)}{space}"
         marks: list[tuple[int, str]] = [*self._quotations(body), *self._names(body)]
@@ -308,17 +318,18 @@ class _Judge:
 
     def _names(self, text: str) -> Iterator[tuple[int, str]]:
         ours = [found.span() for found in _FORM.finditer(text)]
+        ours += [found.span() for found in _GROUPED.finditer(text) if self._is_counted(found[0])]
         for found in re.finditer(r"\S+", text):
             if ours and any(start <= found.start() < stop for start, stop in ours):
                 continue
             token = found[0]
             bare = token.strip(_AROUND)
-            kind = kind_of(bare)
-            if kind in _CLAIMS and not self.occurs(bare, kind):
-                self.unverified += 1
-                start = found.start() + token.find(bare)
-                stop = start + len(bare)
-                yield stop + len(_closing(text, stop)), UNVERIFIED
+            start = found.start() + token.find(bare)
+            for kind, at, to in _named(bare):
+                if kind in _CLAIMS and not self.occurs(bare[at:to], kind):
+                    self.unverified += 1
+                    stop = start + to
+                    yield stop + len(_closing(text, stop)), UNVERIFIED
 
     def _quotations(self, text: str) -> Iterator[tuple[int, str]]:
         for start, stop in _quoted(text):
@@ -336,16 +347,18 @@ class _Judge:
 
     def occurs(self, claim: str, kind: Kind | None = None) -> bool:
         """Whether a name or number stands in the evidence, or is that of a tool that was called."""
-        if claim.lower() in self.evidence.calls:
+        if claim.lower() in self.evidence.calls or claim in self.tokens:
             return True
         spellings = {claim, claim.rstrip("/"), claim.partition(":")[0] if kind is Kind.PATH else claim}
         if any(name in tokens for name in spellings for tokens in (self.tokens, self.evidence.standing.tokens)):
             return True
-        if kind is Kind.NUMBER:
-            if self.numbers is None:
-                self.numbers = _numbers_of(text for _, text in self.evidence.texts)
-            return _digits(claim) in self.numbers or _digits(claim) in self.evidence.standing.numbers
-        return self._stands(claim, whole=False)
+        return self._is_counted(claim) if kind is Kind.NUMBER else self._stands(claim, whole=False)
+
+    def _is_counted(self, number: str) -> bool:
+        """Whether a number stands in the evidence, however its digits are grouped."""
+        if self.numbers is None:
+            self.numbers = _numbers_of(text for _, text in self.evidence.texts)
+        return _digits(number) in self.numbers or _digits(number) in self.evidence.standing.numbers
 
     def _stands(self, words: str, *, whole: bool = True) -> bool:
         """Whether *words* stand in the evidence; a name must not be part of a longer one."""
@@ -369,16 +382,17 @@ class _Judge:
 
     # -- absence and method ----------------------------------------------------------------------------------------
 
-    def _absence(self, text: str) -> str:
+    def _absence(self, text: str, *, is_weak: bool) -> str:
         """The flag for a sentence that calls something absent, ``""`` if nothing speaks against it."""
         named = [text[start:stop] for start, stop in _quoted(text)]
-        named += [bare for token in text.split() if kind_of(bare := token.strip(_AROUND)) in _CLAIMS]
+        bare = [token.strip(_AROUND) for token in text.split()]
+        named += [token[at:to] for token in bare for kind, at, to in _named(token) if kind in _CLAIMS]
         for name in named:
             place = self._place_of(name)
             if place:
                 self.contradicted += 1
                 return f"[contradicted: stands in {place}]"
-        if self.evidence.hidden_chars:
+        if self.evidence.hidden_chars and (named or not is_weak):
             self.unseen += 1
             return f"[not verified: {self.evidence.hidden_chars:,} characters were not shown]"
         return ""
@@ -404,6 +418,15 @@ class _Judge:
                 self.unrun += 1
                 return "[not verified: no such call]"
         return ""
+
+
+def _named(token: str) -> Iterator[tuple[Kind | None, int, int]]:
+    """What a token names: itself, or the values inside it."""
+    kind = kind_of(token)
+    if kind is None and not token.isalnum():
+        yield from named_in(token)
+    else:
+        yield kind, 0, len(token)
 
 
 def _before_stop(text: str, flag: str) -> str:
@@ -479,12 +502,19 @@ def _saying() -> re.Pattern[str]:
 
 @cache
 def _absence() -> re.Pattern[str]:
-    """Words that call something absent.  Their first letters stand in front, which saves four fifths of the search."""
+    """
+    Words that call something absent; the *weak* do so only where it is named.
+
+    Their first letters stand in front, which saves four fifths of the search.
+    """
     return re.compile(
-        r"(?i)(?=[adinwон])\b(?:not found|no such|(?:does|do|did)(?:n't| not) (?:exist|occur|appear|contain)|"
+        r"(?i)(?=[acdfhilnuwон])\b(?:not found|no such|missing from|"
+        r"(?:does|do|did)(?:n't| not) (?:exist|occur|appear|contain|show|find)|"
         r"(?:is|are|was|were)(?:n't| not) (?:there|present|found|in)|(?:is|are|was|were) (?:missing|absent)|absent|"
+        r"(?:could|can)(?:n't| ?not) (?:find|locate)|(?:unable|failed) to (?:find|locate)|no longer (?:exists?|there)|"
         r"no (?:occurrences?|match|matches|trace)|nowhere|never (?:seen|found|occurs?|appears?|existed)|not seen|"
-        r"отсутству\w*|не найден\w*|не обнаружен\w*|не существует|не содержит\w*|нет в|не встречается|не оказалось)\b"
+        r"отсутству\w*|не (?:найд|обнаруж|встре[чт])\w*|не наш(?:[её]л|л)\w*|не существует|не содержит\w*|нет в|не оказалось|"
+        r"(?P<weak>(?:has|have|had|found|contains?|is|are|was|were) no|lacks?))\b"
     )
 
 

@@ -188,8 +188,10 @@ def with_proven_words(sections: Sections, before: Sections, messages: Sequence[M
     @cache
     def is_proven(item: str) -> bool:
         words, raw = read(item)
+        if words in carried:
+            return True
         forms = dict.fromkeys(form.strip(" \"'") for text in (words, raw) for form in (text, text.removeprefix(_LATEST)))
-        return words in carried or any(_occurs(form, said) for form in forms)
+        return any(_occurs(form, said) for form in forms)
 
     sources = _Sources(messages, said)
     moved: list[str] = []
