@@ -19,6 +19,7 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from attrs import frozen
@@ -212,35 +213,41 @@ def legal_cuts(
     compacted = max((at for at, unit in enumerate(units) if unit.of_kind("compaction")), default=-1)
     first = parts.starts[0] if parts.starts else len(units)
     sealed = dialect == "anthropic" and _wants_thinking(units, parts, body)
+    doubling = _doubling(units) if profile == "strict-template" else ()
+    stop = _instructions(units) if dialect == "anthropic" else len(units)
+    behind = list(accumulate(reversed(sizes), initial=0))[::-1]
     cuts = []
+    prompt = None
     for at in parts.starts:
-        if at <= compacted or (dialect == "anthropic" and _passes_instructions(units, at)):
-            continue
+        if at > stop:
+            break
         if parts.kinds[at] == "prompt":
-            if at > first:
-                cuts.append(Cut(at, "turn", None, sum(sizes[at:])))
-        elif at >= max(first, 1) and not (profile == "strict-template" and _doubles_user(units, at)):
+            if at > max(first, compacted):
+                cuts.append(Cut(at, "turn", None, behind[at]))
+            prompt = at
+        elif at >= max(first, 1, compacted + 1) and at not in doubling:
             opens = bool(units[at].blocks) and units[at].blocks[0].kind == "reasoning"
             if opens or not sealed or at < parts.current_turn:
-                prompt = parts.prompt_of(at)
-                cuts.append(Cut(at, "step", prompt, sum(sizes[at:]) + (0 if prompt is None else sizes[prompt])))
+                cuts.append(Cut(at, "step", prompt, behind[at] + (0 if prompt is None else sizes[prompt])))
     return cuts
 
 
-def _passes_instructions(units: Sequence[Unit], at: int) -> bool:
-    """Rule A-ROLE-02: whether instructions that stand in the middle, where alone they are taken, would have to be first."""
-    said = next((back for back, unit in enumerate(units) if unit.role != "system"), len(units))
-    return any(unit.role == "system" for unit in units[said:at])
+def _instructions(units: Sequence[Unit]) -> int:
+    """Rule A-ROLE-02: the first instructions that stand in the middle, where alone they are taken: behind a cut, not before."""
+    said = next((at for at, unit in enumerate(units) if unit.role != "system"), len(units))
+    return next((at for at in range(said, len(units)) if units[at].role == "system"), len(units))
 
 
-def _doubles_user(units: Sequence[Unit], at: int) -> bool:
-    """Rule V-ALT-02: whether the head of a step cut, a user message, would stand before another whose turn it was."""
-    counts = [one for one, unit in enumerate(units) if unit.role == "user" or (unit.role == "model" and not unit.of_kind("call"))]
-    after = next((one for one in counts if one >= at), None)
-    if after is None or units[after].role != "user":
-        return False
-    before = [one for one in counts if one < after]
-    return not before or units[before[-1]].role != "user"
+def _doubling(units: Sequence[Unit]) -> set[int]:
+    """Rule V-ALT-02: where the head of a step cut, a user message, would stand before another whose turn it was."""
+    found: set[int] = set()
+    before, start = "", 0
+    for at, unit in enumerate(units):
+        if unit.role == "user" or (unit.role == "model" and not unit.of_kind("call")):
+            if unit.role == "user" and before != "user":
+                found.update(range(start, at + 1))
+            before, start = unit.role, at + 1
+    return found
 
 
 def _wants_thinking(units: Sequence[Unit], parts: Parts, body: Json) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -266,9 +267,10 @@ def _earlier(record: Record, seen: Evidence, new_texts: list[str]) -> Iterator[F
     gone = [at for at in seen.parts.starts if at < seen.cut and kinds[at] == "prompt" and at not in seen.kept]
     pinned = {index for index, _ in record.pins}
     texts = [seen.before[at].text for at in gone if not seen.before[at].of_kind("media") and seen.before[at].index not in pinned]
+    times = Counter(unit.text for unit in seen.before)
     missed = None
     for text in reversed(texts):
-        if text in quoted and missed is not None and sum(unit.text == text for unit in seen.before) == 1:
+        if text in quoted and missed is not None and times[text] == 1:
             yield from broken("PROMPT-3", f"an older prompt is quoted and a newer one is not: {missed[:60]!r}")
             return
         if text not in quoted:
