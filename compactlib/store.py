@@ -36,6 +36,7 @@ What is not here
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -48,12 +49,24 @@ from typing import Final, Protocol
 from .arguments import need, need_path, need_whole, shown
 from .errors import PolicyError, StoreError
 
-__all__ = ["DirectoryStore", "MemoryStore", "Store", "alias_of", "fetch", "keep", "need_store", "reference_of"]
+__all__ = [
+    "DirectoryStore",
+    "MemoryStore",
+    "Store",
+    "alias_of",
+    "as_store_error",
+    "fetch",
+    "folder",
+    "keep",
+    "need_store",
+    "open_ordinary",
+    "reference_of",
+]
 
 _REFERENCE: Final = re.compile("[0-9a-f]{64}")
 _NAME_CHARS: Final = 80
 _SHORT_CHARS: Final = 8  # of a digest, where it only tells two files of one name apart
-_NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Store(Protocol):
@@ -254,7 +267,7 @@ class DirectoryStore:
             raise StoreError("the name of a directory holds no zero byte")
         self._quota_bytes: Final = quota_bytes
         self._used_bytes: int | None = None  # not counted yet
-        with _as_store_error(f"make the directory {self.root}"):
+        with as_store_error(f"make the directory {self.root}"):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, data: bytes, name: str = "") -> str:
@@ -267,7 +280,7 @@ class DirectoryStore:
         """
         data = _checked(data, name)
         reference = reference_of(data)
-        with _as_store_error(f"keep {reference}"):
+        with as_store_error(f"keep {reference}"):
             wanted = [("objects", reference[:2], reference[2:])]
             if name:
                 wanted.append(("names", self._alias(reference, name), ""))
@@ -286,7 +299,7 @@ class DirectoryStore:
             StoreError: there are none, they are damaged, or they cannot be read.
         """
         _check(reference)
-        with _as_store_error(f"read {reference}"):
+        with as_store_error(f"read {reference}"):
             data = self._read("objects", reference[:2], reference[2:])
         if data is None:
             raise StoreError(f"nothing is stored under {reference}", rule="L10")
@@ -331,19 +344,15 @@ class DirectoryStore:
         """The content of the file at *path* below the root, ``None`` if there is none."""
         *folders, name = path
         try:
-            with _folder(self.root, *folders) as handle:
-                number = os.open(name, os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0), dir_fd=handle)
-                with os.fdopen(number, "rb") as stream:
-                    if not stat.S_ISREG(os.fstat(number).st_mode):
-                        raise StoreError(f"what stands at {'/'.join(path)} is no ordinary file")
-                    return stream.read()
+            with folder(self.root, *folders) as handle, os.fdopen(open_ordinary(name, dir_fd=handle), "rb") as stream:
+                return stream.read()
         except FileNotFoundError:
             return None
 
     def _write(self, data: bytes, *path: str) -> None:
         """Write aside, sync, rename, sync the folder."""
         *folders, name = path
-        with _folder(self.root, *folders, is_made=True) as handle:
+        with folder(self.root, *folders, is_made=True) as handle:
             aside = f".{name[:_NAME_CHARS]}.{os.getpid()}.{os.urandom(4).hex()}"
             number = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, 0o600, dir_fd=handle)
             try:
@@ -372,8 +381,28 @@ class DirectoryStore:
         self._used_bytes += length
 
 
+def open_ordinary(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | None = None) -> int:
+    """
+    A handle of the file at *path*, which is its owner's alone if it is made; neither a link nor a device is opened.
+
+    Raises:
+        StoreError: it is no ordinary file.
+        OSError: it cannot be opened.
+    """
+    try:
+        number = os.open(path, flags | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0), 0o600, dir_fd=dir_fd)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise StoreError(f"what stands at {path} is a link, and links are not followed") from error
+        raise
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise StoreError(f"what stands at {path} is no ordinary file")
+    return number
+
+
 @contextmanager
-def _folder(root: Path, *names: str, is_made: bool = False) -> Iterator[int]:
+def folder(root: Path, *names: str, is_made: bool = False) -> Iterator[int]:
     """A handle of a folder below *root*, opened, and if *is_made* made, step by step so that no link below it is followed."""
     handle = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
@@ -390,7 +419,8 @@ def _folder(root: Path, *names: str, is_made: bool = False) -> Iterator[int]:
 
 
 @contextmanager
-def _as_store_error(what: str) -> Iterator[None]:
+def as_store_error(what: str) -> Iterator[None]:
+    """What the system says against doing *what*, as a `StoreError`."""
     try:
         yield
     except StoreError:

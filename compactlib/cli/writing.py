@@ -48,13 +48,14 @@ class OutPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def refuse_out(out: Path, file: str) -> None:
+def refuse_out(out: Path, file: str, *, option: str = "--out") -> None:
     """
     Refuse, before any work is done, to write over what was read, over what is printed into, or over what is no file.
 
     Args:
         out: what is to be written.
         file: what was read, as the command line has it.
+        option: which names *out*.
 
     Raises:
         click.UsageError: *out* is one of these.
@@ -69,11 +70,11 @@ def refuse_out(out: Path, file: str) -> None:
     except (OSError, ValueError):
         is_input = False
     if is_input:
-        raise click.UsageError("--out is the input itself; name another file", context)
+        raise click.UsageError(f"{option} is the input itself; name another file", context)
     for name, stream in (("output", sys.stdout), ("error", sys.stderr)):
         with contextlib.suppress(OSError, ValueError):
             if os.path.samestat(found, _stat_of(stream)):
-                raise click.UsageError(f"--out is standard {name} itself; name another file", context)
+                raise click.UsageError(f"{option} is standard {name} itself; name another file", context)
 
 
 def _stat_of(stream: IO[str] | None) -> os.stat_result:
