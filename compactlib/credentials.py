@@ -14,7 +14,8 @@ Rules it obeys
       pictures, names of variables, places to be filled in (``<token>``,
       ``${TOKEN}``, ``your-key``).
     * What only its name calls a secret has to look like one.  A word without a
-      digit or a sign is taken for a word, and so some passwords are missed.
+      digit or a sign is a word, unless it stands in quotes behind ``password``
+      or where nothing but a password can stand; so some are missed.
 
 What is not here
     What becomes of what was found (`masking`, `redacting`).  Secrets that look
@@ -59,7 +60,7 @@ _ENDED: Final = rf"(?:(?:{_BETWEEN}[A-Za-z0-9+/=]{{0,76}}+){{0,3}}+{_BETWEEN}---
 _IS: Final = r"""["'\\]{0,4}[ \t]{0,3}(?:=>|:=|[:=](?![:=]))[ \t]{0,3}"""
 """What stands between a name and its value: in source, settings, JSON (perhaps spelled out), headers, addresses."""
 _FILLED: Final = (
-    r"(?!(?i:your|my[_-]|some|example|change|dummy|placeholder|redacted|none\b|null\b|true\b|false\b|x{3})"
+    r"(?!(?i:your|my[_-]|some|example|sample|change|dummy|require|placeholder|redacted|none\b|null\b|true\b|false\b|x{3})"
     r"|\*{3}|\.{3}|[$%<{])"
 )
 """Not a place that somebody has to fill in."""
@@ -69,8 +70,8 @@ _CODE: Final = "[A-Za-z0-9_+/=~-]"
 _QUOTED: Final = rf"{_IS}\\{{0,3}}[\"']{_FILLED}(?=[^\s\"'\\]{{0,48}}?{_SIGN})([^\s\"'\\]{{4,256}})[\"'\\]"
 _WORD: Final = rf"{_FILLED}(?![/.~])(?={_VALUE}{{0,48}}?{_SIGN})({_VALUE}{{4,256}}+)(?!\()"
 _LETTERS: Final = (
-    rf"{_FILLED}(?![/.~])(?=[A-Za-z_+/=~-]{{0,100}}[0-9])(?=[0-9_+/=~-]{{0,100}}[A-Za-z])"
-    rf"({_CODE}{{12,1024}}+)(?![(\[]|\.[A-Za-z])"
+    rf"{_FILLED}(?![/.~])(?=[A-Za-z_+/=~%-]{{0,100}}[0-9])(?=[0-9_+/=~%-]{{0,100}}[A-Za-z])"
+    rf"((?:{_CODE}|%[0-9A-Fa-f]{{2}}){{12,1024}}+)(?![(\[]|\.[A-Za-z])"
 )
 _UNQUOTED: Final = f"{_IS}{_WORD}"
 _CODED: Final = rf"{_IS}(?:\\{{0,3}}[\"'])?{_LETTERS}"
@@ -79,6 +80,33 @@ _NEXT: Final = r"[ \t]{1,3}[\"']?(?!-)"
 _DIGIT: Final = "(?=[A-Za-z._~+/=-]{0,60}[0-9])"
 _PWD: Final = f"(?:(?<![a-z])|{_SPELLED})pwd"
 _PASSWORDS: Final = "password passwd passphrase pwd secret"
+_SAID: Final = (
+    r"(?!(?i:[a-z_-]{0,24}(?:auth|cred|[_-]key|field|hidden|input|invalid|login|option|pass|pwd|require|secret|string|text|token|unused|"
+    r"user|value|word)[a-z_-]{0,24})(?![^\s\"'`,;&|()<>\[\]{}\\]))"
+)
+"""Not a word that says what belongs there, as documentation and schemas have it."""
+_NO_DEED: Final = "".join(rf"(?<!{verb})(?<!{verb}[_-])" for verb in ("change", "forgot", "invalid", "reset", "show"))
+"""Not the name of a page or of a message."""
+_BREAK: Final = r"(?:\r?\n|\\{1,4}n)"
+_GAP: Final = r"(?:\\{1,4}[nrt]|\s){1,40}+"
+_PART: Final = r"[^\s\\]"
+"""Lines end and words are divided by what may be spelled out."""
+_HOST: Final = (
+    rf"(?=[^\s.\\]{{1,63}}\.|localhost|{_PART}{{1,255}}+{_BREAK}|[\s\S]{{0,300}}?password{_GAP}{_PART}{{0,48}}?{_SIGN})"
+    rf"{_PART}{{1,255}}+"
+)
+"""A host in a file of logins, and not in a sentence that happens to have the same words."""
+_AS_USER: Final = (
+    r"curl(?=[ \t\"'])(?:[^\s\"'\\]{1,99}+|\\(?:\r?\n)?|[ \t\"'](?!-u|--user[ =\"'])){0,120}+"
+    r"[ \t\"']-(?:u|-user)[ \t\"',=]{0,4}"
+)
+"""A command up to whom it is to be: on one line or more, or in a list of arguments."""
+_USER: Final = r"[^\s:/@$<>{}()\"'\\,]{1,64}"
+_NO_PORT: Final = r"(?![0-9]{1,10}(?![^\s/\"',;)]))"
+_QUERIED: Final = "(?=[A-Za-z%+/_=-]{0,40}[0-9])"
+_COOKIE: Final = rf"cookie{_IS}[\"'\\\[]{{0,4}}"
+_LONG: Final = r"(?=[a-z%._~+/|:-]{0,40}[0-9])[\w%.~+/|:-]{12}"
+_CRUMB: Final = r"[^\s;,\"'\\<>(){}\[\]]"
 
 # fmt: off
 _MARKED: Final = (
@@ -121,6 +149,17 @@ _MARKED: Final = (
     ("password", "--pass --sec", f"--(?:pass(?:word|wd|phrase)|secret){_NEXT}{_WORD}"),
     ("token", "--tok --a --sec",
      f"--(?:(?:access-|auth-)?token|api-?key|secret-key){_NEXT}{_LETTERS}"),
+    # basic authentication: an option alone, and neither a port nor a group of the same name
+    ("password", "-u --user",
+     rf"(?<![\w-])-(?:u|-user)[ \t\"',=]{{1,4}}(?![0-9]{{1,10}}:)({_USER}):(?!\1(?!\w)){_NO_PORT}{_SAID}{_WORD}"),
+    # signatures of addresses: of Azure, of AWS and its like
+    ("token", "?sig= &sig= ;sig= ?signature= &signature= Signature=",
+     (rf"(?:[?&;]sig=(?=[\w%+/=-]{{40}})|[?&;]signature=|Signature=){_QUERIED}"
+      r"((?:[A-Za-z0-9+/=_-]|%[0-9A-F]{2}){20,1024}+)(?![.(\[])")),
+    # keys in addresses that are no name, path or phrase
+    ("api key", "?key= &key= ;key=",
+     (rf"[?&;]key={_QUERIED}((?=[\w-]{{0,40}}[A-Z])(?=[\w-]{{0,40}}[a-z])[\w-]{{20,256}}+|[A-Za-z0-9]{{24,256}}+)"
+      r"(?![\w./(\[-])")),
     # addresses, RFC 3986 section 3.2.1
     ("password", "://", rf"://[^\s:/@\"'<>\\]{{0,128}}:{_FILLED}([^\s/@\"'<>\\{{}}\[\]]{{3,256}})@(?=[A-Za-z0-9\[])"),
 )
@@ -132,9 +171,26 @@ _NAMED: Final = (
      (rf"authorization{_IS}[\"'\\]{{0,4}}(?:basic {{1,3}}|(?:api-?key|bearer|bot|token) {{1,3}}{_DIGIT})"
       rf"{_FILLED}([A-Za-z0-9._~+/=-]{{8,}})")),
     ("token", "bearer", rf"bearer {{1,3}}{_DIGIT}([A-Za-z0-9._~+/=-]{{20,}})"),
+    # cookies, RFC 6265: the value of one that is set; of those that are sent all, if one is long and has a digit
+    ("token", "cookie", rf"(?<=set-){_COOKIE}[\w.-]{{1,64}}={_FILLED}(?={_LONG})({_CRUMB}{{12,4096}}+)(?![({{\[])"),
+    ("token", "cookie",
+     (rf"(?<!set-){_COOKIE}(?=[^\r\n\"'\\(){{}}<>\[\]]{{0,300}}?={_LONG})"
+      rf"([\w.-]{{1,64}}={_CRUMB}{{0,4096}}+(?:; ?[\w.-]{{1,64}}={_CRUMB}{{0,4096}}+){{0,50}}+)(?![({{\[])")),
+    # what curl is told, a password or a key alone, and the file that it reads (netrc)
+    ("password", "curl", rf"{_AS_USER}{_USER}:{_FILLED}{_SAID}([^\s\"'`\\]{{3,256}}+)"),
+    ("api key", "curl", rf"{_AS_USER}(?=[A-Za-z_-]{{0,60}}[0-9])([\w-]{{16,256}}+):(?![^\s\"'\\])"),
+    ("password", "machine",
+     (rf"machine{_GAP}{_HOST}{_GAP}login{_GAP}{_PART}{{1,128}}+{_GAP}(?:account{_GAP}{_PART}{{1,128}}+{_GAP})?"
+      rf"password{_GAP}{_FILLED}{_SAID}([^\s\\\"']{{3,256}}+)")),
+    # blocks of YAML whose lines are one word each
+    ("password", "password passwd passphrase secret",
+     (rf"(?:pass(?:word|wd|phrase)|secret)[\"']?:[ \t]{{1,3}}[|>][-+0-9]{{0,2}}{_BREAK}([ \t]{{1,40}}){_FILLED}{_SAID}"
+      rf"({_PART}{{4,256}}+(?:{_BREAK}\1{_PART}{{1,256}}+){{0,20}}+)(?![ \t]{{1,3}}{_PART})")),
     # settings, source and JSON: in quotes, or up to where a value ends
     ("password", _PASSWORDS, rf"(?:pass(?:word|wd|phrase)|{_PWD}|secret){_QUOTED}"),
     ("password", _PASSWORDS, rf"(?:pass(?:word|wd|phrase)|{_PWD}|secret){_UNQUOTED}"),
+    ("password", "password passphrase",
+     rf"{_NO_DEED}pass(?:word|phrase){_IS}\\{{0,3}}[\"']{_FILLED}{_SAID}((?-i:[a-z])[a-z]{{4,31}})[\"'\\]"),
     ("api key", "api access account auth encryption private secret signing",
      rf"(?:api|access|account|auth|encryption|private|secret|signing)[_-]?key(?:_base)?{_CODED}"),
     # not the token of a next page, which is a place and no secret

@@ -57,6 +57,7 @@ _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"(\s*+:\s*+)?', re.DOTALL)
 """A string in JSON; with the group, a key."""
 _NUMBER: Final = re.compile(r"-?[0-9][0-9.eE+-]{3,60}")
 """A number that could be a secret: a shorter one is guessed at once."""
+_WORD: Final = re.compile("[A-Za-z]+")
 _A_NUMBER: Final = "12345678"  # stands for all of one name: of those that we know the name tells
 _ROUNDS: Final = 8  # a redactor that finds something in whatever is left is not asked for ever
 _NAMED_CHARS: Final = 1_000  # a value that its name alone calls secret is not longer
@@ -196,10 +197,11 @@ def _spans_named(value: str, name: str, redactor: Redactor) -> list[tuple[int, i
     spans = [*_spans(value, redactor)]
     if name and len(name) + len(value) <= _NAMED_CHARS:
         alone = {(start, stop) for start, stop, _ in spans}
-        before = len(name) + len(": ")
-        for first, last, kind in _spans(f"{name}: {value}", redactor):
-            start, stop = first - before, last - before
-            if stop > 0 and (start, stop) not in alone:
+        quote = '"' if _WORD.fullmatch(value) else ""  # of a mere word it counts that it stands in quotes
+        before = len(name) + len(": ") + len(quote)
+        for first, last, kind in _spans(f"{name}: {quote}{value}{quote}", redactor):
+            start, stop = first - before, min(last - before, len(value))
+            if 0 < stop > start and (start, stop) not in alone:
                 spans.append((start, stop, kind) if start > 0 else (0, len(value), kind))
     return spans
 

@@ -15,10 +15,15 @@ Rules it obeys
       current turn, nor a call that is signed.  A secret that stays there is
       told in `Redacted.left`.
     * What the provider ran by itself, and what the model has no words for, is
-      not altered either: nobody here knows what it would break.
+      not altered either: nobody here knows what it would break.  Nor are ids
+      and names of calls: a mark is none that a provider takes, and of a pair
+      one side may be in the current turn.
     * What is valid stays valid: no block comes or goes, and arguments that are
       JSON stay JSON.
     * Neither a result nor an error holds a secret.
+    * A provider that binds reasoning to what stands before it refuses what was
+      redacted after it was made: `Redacted.thinking` is what the request has to
+      say (A-THINK-07).  At the entrance nothing was made yet.
     * A conversation without secrets comes back as the same object, and so does
       one that was redacted before.
 
@@ -31,14 +36,12 @@ What is not here
     What a secret looks like (`credentials`).  Media, but for documents that
     are plain text.  What a caller passes in beside a conversation: pins are
     places in it, but reminders, digests and the focus are words of the
-    caller's own.  A provider that binds reasoning to what stands before it
-    (`protocol.binding`) may refuse what was redacted after it was made; at the
-    entrance nothing was made yet.
+    caller's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from attrs import evolve, frozen
@@ -63,6 +66,7 @@ from .model import (
     Tool,
     need_conversation,
 )
+from .protocol.binding import betas_for, dropping
 from .summaries.head import read_earlier, read_summary, write_earlier, write_summary
 from .turns import divide
 
@@ -105,8 +109,8 @@ class Left:
         kind: what it is, in the redactor's words.
         chars: how long it is.
         why: ``reasoning``, ``signed`` or ``current turn`` (law L5); ``provider``, what the provider ran by itself;
-            ``setting``, what the request needs; ``address``, of media; ``json``, a key or a number; ``unknown``, a block or
-            field that the model has no words for.
+            ``setting``, what the request needs; ``address``, of media; ``json``, a key or a number; ``id``, that or the name
+            of a call; ``unknown``, a block or field that the model has no words for.
     """
 
     index: int | None
@@ -124,11 +128,19 @@ class Redacted:
         conversation: the conversation; the very one that was passed in if nothing was found.
         found: what was taken out.
         left: what stays.
+        thinking: what the request has to say of thinking from now on, because reasoning stands behind what was redacted and
+            the model refuses it otherwise (A-THINK-07): the value of ``thinking``, as in `Compacted`.
     """
 
     conversation: Conversation
     found: tuple[Found, ...]
     left: tuple[Left, ...]
+    thinking: Mapping[str, Json] | None = None
+
+    @property
+    def betas(self) -> tuple[str, ...]:
+        """The beta headers that `thinking` needs."""
+        return betas_for(self.thinking)
 
 
 @frozen
@@ -176,7 +188,7 @@ def redact(conversation: Conversation, *, redactor: Redactor | None = None) -> R
     if not hand.found:
         return Redacted(conversation, (), tuple(hand.left))
     made = evolve(around, messages=_joined_again(messages, conversation.fused))
-    return Redacted(made, tuple(hand.found), tuple(hand.left))
+    return Redacted(made, tuple(hand.found), tuple(hand.left), dropping(conversation, made))
 
 
 def redact_message(message: Message, *, redactor: Redactor | None = None) -> RedactedMessage:
@@ -213,6 +225,7 @@ class _Hand:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
+        self._ids: dict[str, tuple[tuple[str, int], ...]] = {}  # an id stands twice, a name many times
         self.index: int | None = None
         self.found: list[Found] = []
         self.left: list[Left] = []
@@ -229,6 +242,11 @@ class _Hand:
 
     def _leave(self, text: str, why: str) -> None:
         self.left += [Left(self.index, kind, chars, why) for kind, chars in mask(text, self._redactor).found]
+
+    def _leave_id(self, text: str) -> None:
+        if text not in self._ids:
+            self._ids[text] = mask(text, self._redactor).found
+        self.left += [Left(self.index, kind, chars, "id") for kind, chars in self._ids[text]]
 
     def _leave_value(self, value: Json, why: str) -> None:
         text = value if isinstance(value, str) else _written(value)
@@ -256,8 +274,8 @@ class _Hand:
             self._leave_value(value, "setting")
         return value
 
-    def value(self, value: Json, *, under: frozenset[str] | None = None) -> Json:
-        """A JSON value with its strings redacted, or those under these keys."""
+    def value(self, value: Json, *, under: frozenset[str] | None = None, why: str = "setting") -> Json:
+        """A JSON value with its strings redacted, or those under these keys; of the others it is said that they stay."""
         written = _written(value)
         masked = mask_json(written, self._redactor, under=under) if written else Masked("")
         made = value
@@ -267,6 +285,8 @@ class _Hand:
             except WireError:  # it was made by hand, of what is no JSON
                 return value
         self._take(masked)
+        if under is not None:
+            self.left += [Left(self.index, *one, why) for one in mask_json(masked.text, self._redactor).found]
         return made
 
     # -- messages -----------------------------------------------------------------------------------------------------
@@ -337,6 +357,7 @@ class _Hand:
         return self._words(text)
 
     def _result(self, result: Result) -> Result:
+        self._leave_id(result.call_id)
         if not (result.is_client or result.wire.tag in _OF_FILES):
             self._leave_value([_texts_of(result), dict(result.wire.rest)], "provider")
             return result
@@ -353,6 +374,8 @@ class _Hand:
 
     def _call(self, call: Call) -> Call:
         arguments, rest = call.arguments, dict(call.wire.rest)
+        self._leave_id(call.id)
+        self._leave_id(call.name)
         why = "" if call.is_client or call.wire.tag in _OF_FILES else "provider"
         if not _SIGNATURES.isdisjoint(rest):
             why = "signed"
@@ -379,7 +402,7 @@ class _Hand:
         kind = source.get("type")
         key = "data" if kind == "text" else "content" if kind == "content" else "text"  # of documents that are words
         inner = source.get(key)
-        made = self._words(inner) if isinstance(inner, str) else self.value(inner, under=_WORDS)
+        made = self._words(inner) if isinstance(inner, str) else self.value(inner, under=_WORDS, why="unknown")
         if made is inner:
             return media
         return evolve(media, source={**source, key: made}, data=made if media.data == inner else media.data)

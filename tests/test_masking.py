@@ -22,6 +22,7 @@ MARK: Final = f"[redacted v1: api key, {len(KEY)} chars]"
 PIECES: Final = (
     "password=", '"password": "', "hunter2", KEY, "API_KEY=", "://app:", "@db", "Bearer ", "-----BEGIN PRIVATE KEY-----\n",
     "A" * 64, " ", "\n", '"', "\\", ",", "[redacted v1: ", MARK, MARK[1:], MARK[:-1], "]", "é", "😀", "token: ", "1a", "İ",
+    "curl -u app:", "cookie: sid=", "&key=", "password: |\n  ", "machine a.b login c password ",
 )  # fmt: skip
 
 
@@ -156,6 +157,8 @@ def test_values_are_read_before_they_are_looked_at() -> None:
     ("text", "expected"),
     [
         ('{"password": "s3cret 4 me"}', '{"password": "[redacted v1: password, 11 chars]"}'),
+        ('{"password": "hunter", "kind": "hunter"}', '{"password": "[redacted v1: password, 6 chars]", "kind": "hunter"}'),
+        ('{"password": "string", "reset_password": "reset"}', None),
         ('{"password" : ["s3cret 4 me"]}', None),
         ('{"headers": {"Authorization": "Bearer ab1"}, "n": 1.50}', None),
         (
@@ -171,6 +174,15 @@ def test_values_are_read_before_they_are_looked_at() -> None:
 def test_value_is_known_by_its_name(text: str, expected: str | None) -> None:
     """A value that its name alone calls secret goes whole; what is no JSON is a text."""
     assert mask_json(text).text == (text if expected is None else expected)
+
+
+def test_what_stands_beside_a_value_is_not_counted_to_it() -> None:
+    """A redactor may find the name, the quotes, or all of them: what is replaced is the value or a part of it."""
+    text = '{"name": "hunter"}'
+
+    for pattern, expected in (('r"', '{"name": "hunte[redacted v1: mine, 1 chars]"}'), ('"$', text), (".*", None)):
+        made = mask_json(text, finding(pattern)).text
+        assert made == (expected or '{"name": "[redacted v1: mine, 6 chars]"}')
 
 
 def test_only_the_values_of_some_names() -> None:

@@ -22,6 +22,8 @@ from attrs import evolve
 
 import compactlib as cl
 from compactlib.cli import main
+from compactlib.conformance.checks import judge
+from compactlib.conformance.running import observe
 from compactlib.credentials import KINDS
 from compactlib.dialects import DIALECTS
 from compactlib.model import Call, Json, Message, Opaque, Result, Text, Wire, wire
@@ -261,6 +263,16 @@ def test_what_the_provider_ran_stays() -> None:
     assert (made.found, cl.render(made.conversation)[1]["content"]) == ((), blocks)
 
 
+def test_ids_and_names_stay_and_are_told() -> None:
+    """On both sides, so that a call finds its result, and the next request is taken."""
+    call = {"type": "tool_use", "id": KEY, "name": KEY, "input": {}}
+    messages = [user("go"), model(call), user({"type": "tool_result", "tool_use_id": KEY, "content": KEY}), user("on")]
+    made = of({"messages": messages, "tools": [{"name": KEY, "input_schema": {}}]})
+
+    assert [(one.index, one.why) for one in made.left] == [(None, "setting"), (1, "id"), (1, "id"), (2, "id")]
+    assert cl.render(made.conversation)["messages"][2]["content"][0] == {**messages[2]["content"][0], "content": MARK}
+
+
 @pytest.mark.parametrize("arguments", [{KEY: "a"}, {"password": 12345678}])
 def test_keys_and_numbers_stay_and_are_told(arguments: dict[str, Any]) -> None:
     """Arguments stay what they were, whether the wire has them as an object or as a text."""
@@ -295,7 +307,7 @@ def test_settings_are_told_and_descriptions_redacted() -> None:
     written = cl.render(conversation)
 
     assert made.found == (Found(None, "api key", len(KEY)),) * 3
-    assert made.left == (Left(None, "api key", len(KEY), "setting"),)
+    assert made.left == (Left(None, "api key", len(KEY), "setting"),) * 2
     assert written["system"] == [{"type": "text", "text": f"Use {MARK}.", "cache_control": {"type": "ephemeral"}}]
     assert json.dumps(written["tools"]).count(KEY) == 1
     assert written["mcp_servers"] == body["mcp_servers"]
@@ -491,6 +503,28 @@ def test_no_function_behind_it_sees_a_secret() -> None:
     assert sum(MARK in repr(one) for one in made) > 8
 
 
+@pytest.mark.parametrize("dialect", SPELLINGS)
+def test_no_record_of_a_redacted_compaction_holds_a_secret(dialect: str) -> None:
+    """Rule REDACT-1, over everything that was asked, made, stored and said; of a secret that was left it has no opinion."""
+    premises: Counter[str] = Counter()
+    for number in range(60 if WHOLE else 20):
+        made = scenario(seeded(f"{dialect} records {number}"), dialect=dialect)
+        if made.features & {"bad-counter", "bad-reminder"}:
+            continue
+        body = plant(cl.render(made.conversation), seeded(f"{dialect} in records {number}"))
+        given = redact(cl.parse(body, dialect=made.conversation.dialect))
+        record, outcome = observe(
+            cl.compact, given.conversation, made.policy, **made.given, secrets=[KEY], repeat=False, store=cl.MemoryStore()
+        )
+        stays = any(one.index is not None for one in given.left)
+        premises[type(outcome).__name__] += not stays
+
+        verdicts = [finding.verdict for finding in judge(record) if finding.rule == "REDACT-1"]
+        assert verdicts == ["unknown"] * stays
+
+    assert premises["Compacted"]
+
+
 def test_appendix_and_report_without_redaction_would_show_it() -> None:
     """So the test before this one can fail."""
     outcome = cl.compact(cl.parse(_session(), dialect="anthropic"), POLICY, when="now", summarise=lambda _: BODY)
@@ -520,7 +554,6 @@ def test_message_of_the_model_is_of_the_current_turn() -> None:
 
 
 def test_redactor_of_the_caller_is_asked_about_every_text() -> None:
-    """And about nothing else: no picture, no id, no name of a tool."""
     asked: list[str] = []
 
     def redactor(text: str) -> list[tuple[int, int, str]]:

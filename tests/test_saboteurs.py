@@ -11,6 +11,7 @@ from compactlib.conformance import clearing_saboteurs
 from compactlib.conformance.checks import CHECKS, judge
 from compactlib.conformance.running import observe
 from compactlib.conformance.saboteurs import SABOTEURS, Saboteur
+from compactlib.model import Json
 from compactlib.store import MemoryStore
 
 from .scenarios import Scenario, scenario, seeded
@@ -30,6 +31,9 @@ FAULTS = {
 """Saboteurs that have a chance only, or most often, with a certain summariser."""
 STORED = ("stores-half", "clears-the-newest", "hides-without-storing", "shortens-old-thoughts", "forgets-old-thoughts")
 """Saboteurs that have a chance only with a store."""
+CREDENTIAL = "hunter2-of-a-server"
+"""What no message says: the credential in a request that saboteurs meet who quote what is none of theirs."""
+QUOTING = frozenset({"quotes-the-settings"})
 CLEARING = frozenset(saboteur.name for saboteur in clearing_saboteurs.CLEARING)
 """Saboteurs that clear, and ask a provider to: they meet requests to one that can be asked."""
 
@@ -47,13 +51,24 @@ def askable(number: int) -> Scenario:
     return evolve(made, conversation=made.conversation.with_setting("model", "claude-opus-4-6"))
 
 
+@cache
+def secretive(number: int) -> Scenario:
+    """A scenario with a credential in the settings of its request."""
+    made = scenario(seeded(f"saboteurs {number}"), fault="", dialect="anthropic")
+    servers: Json = [{"type": "url", "url": "https://x.example", "name": "x", "authorization_token": CREDENTIAL}]
+    return evolve(made, conversation=made.conversation.with_setting("mcp_servers", servers))
+
+
 @pytest.mark.parametrize("saboteur", SABOTEURS.values(), ids=SABOTEURS)
 def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
     """Besides it only laws that cannot be kept while it is broken so."""
     caught = 0
     make = tried if saboteur.law != "L19" else tried.__wrapped__
     for number in range(TRIES):
-        made = askable(number) if saboteur.name in CLEARING else make(number, FAULTS.get(saboteur.name))
+        if saboteur.name in QUOTING:
+            made = secretive(number)
+        else:
+            made = askable(number) if saboteur.name in CLEARING else make(number, FAULTS.get(saboteur.name))
         if made.features & {"bad-counter", "bad-reminder"}:
             continue
         record, _ = observe(
@@ -61,11 +76,15 @@ def test_the_law_it_breaks_is_blamed_and_no_other(saboteur: Saboteur) -> None:
             made.conversation,
             made.policy,
             **made.given,
+            secrets=[CREDENTIAL] * (saboteur.name in QUOTING),
             repeat=saboteur.law == "L16",
             store=MemoryStore() if saboteur.name in STORED else None,
         )
-        blamed = {finding.law: str(finding) for finding in judge(record) if finding.verdict == "broken"}
+        found = [finding for finding in judge(record) if finding.verdict == "broken"]
+        blamed = {finding.law: str(finding) for finding in found}
 
+        assert saboteur.name not in QUOTING or {finding.rule for finding in found} <= {"REDACT-1"}
+        assert not any(CREDENTIAL in str(finding) for finding in found)
         assert {law: why for law, why in blamed.items() if law != saboteur.law and law not in saboteur.also} == {}, number
         caught += saboteur.law in blamed
         if caught == CAUGHT:

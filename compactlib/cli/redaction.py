@@ -22,6 +22,7 @@ from attrs import asdict, evolve
 
 from ..model import Json
 from ..redacting import Redacted, redact
+from .describing import asked_of_it, bound_to
 from .printing import count
 from .reading import Source
 
@@ -48,8 +49,10 @@ def account_of(found: Redacted) -> str:
     >>> account_of(redact(parse([{"role": "user", "content": "password=hunter2"}], dialect="openai-chat")))
     '1 secret redacted (1 password)'
     """
-    gone = f"{count(len(found.found), 'secret')} redacted{_listed(one.kind for one in found.found)}"
-    return f"{gone}, {len(found.left):,} left{_listed(one.why for one in found.left)}" if found.left else gone
+    said = f"{count(len(found.found), 'secret')} redacted{_listed(one.kind for one in found.found)}"
+    if found.left:
+        said += f", {len(found.left):,} left{_listed(one.why for one in found.left)}"
+    return said if found.thinking is None else f"{said}; {bound_to(found)}"
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -61,4 +64,5 @@ def as_json(found: Redacted | None) -> dict[str, Json]:
     """The same for programs, under ``redaction``; nothing if it was not asked for."""
     if found is None:
         return {}
-    return {"redaction": {"found": [asdict(one) for one in found.found], "left": [asdict(one) for one in found.left]}}
+    told: dict[str, Json] = {"found": [asdict(one) for one in found.found], "left": [asdict(one) for one in found.left]}
+    return {"redaction": {**told, **asked_of_it(found)}}

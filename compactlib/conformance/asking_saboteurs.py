@@ -55,6 +55,14 @@ def undoes_to_the_tail(conversation: Conversation, policy: Policy, **options: An
     return evolve(outcome, before=evolve(conversation, messages=tail, fused=(0, 0)))
 
 
+@breaks("L10")
+def quotes_the_settings(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
+    """Its account quotes what stands around the messages, credentials and all."""
+    outcome = compact(conversation, policy, **options)
+    around = {name: value for name, value in conversation.envelope.fields or () if value is not None}
+    return evolve(outcome, report={**outcome.report, "around": around})
+
+
 @breaks("L14")
 def asks_anyway(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
     """It asks for a summary to see whether it would help."""
@@ -121,6 +129,7 @@ def hides_what_failed(conversation: Conversation, policy: Policy, **options: Any
 ASKING: Final = (
     stores_half,
     undoes_to_the_tail,
+    quotes_the_settings,
     asks_anyway,
     asks_again_in_the_same_words,
     explains_at_length,

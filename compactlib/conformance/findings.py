@@ -46,6 +46,7 @@ LAWS: Final[Mapping[str, str]] = MappingProxyType(
         "BACK-2": "L10",
         "BACK-3": "L10",
         "BACK-4": "L10",
+        "REDACT-1": "L10",
         "MARK-1": "L11",
         "MARK-2": "L11",
         "SIZE-1": "L12",

@@ -38,8 +38,8 @@ call is gone.
 _COUNTED: Final = "M-COUNT-01"
 """The same where results are counted: one too many."""
 
-_LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
-"""Limits of a whole request, which have no place: too much before and less of it afterwards is one fault."""
+_PLACELESS: Final = frozenset({"A-CACHE-01", "A-IMG-02", "A-JSON-01", "B-TOOLCFG-01"})
+"""What has no place: what a whole request has too much of, or lacks, which is one fault before and after; and words as quoted."""
 
 
 def validity(record: Record) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def _violations(body: Json, record: Record, mode: Literal["history", "request"])
     found = check(parse(body, dialect=record.dialect), mode=mode, profile=record.profile)
     same = {rule.id: "misplaced" for rule in RULES.values() if rule.core in _MISPLACED or rule.id == _COUNTED}
     said = [one for one in found if one.level != "info"]
-    return [(same.get(one.rule, one.rule), None if one.rule in _LIMITS else one.index, one.level) for one in said]
+    return [(same.get(one.rule, one.rule), None if one.rule in _PLACELESS else one.index, one.level) for one in said]
 
 
 def _sources(seen: Evidence, index: int | None) -> list[int]:

@@ -124,6 +124,7 @@ class Record:
         dangling: how many dangling calls it says it dropped.
         facts_left: how many facts it says it left out (law L21).
         first_changed: the first message of *before* at which it says that the request differs.
+        report: its whole account, as JSON.
         given: the references that it says it gave out.
         cleared: the messages of *before* in which it says that it cleared outputs.
         edits: what the provider is to be asked to hide in the place of clearing; the messages are then as they were.
@@ -138,6 +139,7 @@ class Record:
         pins: (message, block) of *before* that were to survive.
         pinned_tokens: their size.
         reminders: texts that were to be put back.
+        secrets: texts that no message has: they were taken out before anything was done, or stand around the messages alone.
         rung: what was done to the old messages: ``clear``, ``collapse``, ``summarise`` or ``snip``, the last where it was
             several; ``None`` if nobody says.
         digests: the digests of turns that the compactor was given.
@@ -169,6 +171,7 @@ class Record:
     dangling: int | None = None
     facts_left: int | None = None
     first_changed: int | None = None
+    report: Json = None
     given: tuple[str, ...] = ()
     cleared: tuple[int, ...] = ()
     edits: Json = None
@@ -185,6 +188,7 @@ class Record:
     pins: tuple[tuple[int, int], ...] = ()
     pinned_tokens: int | None = None
     reminders: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     rung: str | None = None
     digests: tuple[str, ...] = ()
     stored: Mapping[str, str] | None = None

@@ -1,15 +1,15 @@
 """
-The check of law L10: what was removed can be had again.
+The check of law L10: what was removed can be had again, and a secret that was taken out before is nowhere.
 
 A store is known by what can be fetched from it (`Record.stored`).  Whatever
 the output says can be fetched is looked up there, and compared with what stood
-in the input.
+in the input.  A secret is looked for in all that was made and said.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -27,7 +27,8 @@ __all__ = ["recoverable"]
 
 
 def recoverable(record: Record) -> Iterator[Finding]:
-    """BACK-1: what a reference promises is there; BACK-2, BACK-4: one leads to what went or is hidden; BACK-3: undo undoes."""
+    """BACK-1, BACK-2, BACK-4: references lead to what went, whole; BACK-3: undo undoes; REDACT-1: a secret is nowhere."""
+    yield from _secrets(record)
     if record.outcome != "compacted":
         return
     seen = evidence(record)
@@ -157,6 +158,53 @@ def _references(record: Record, seen: Evidence) -> Iterator[Finding]:
         if not is_there:
             yield from broken("BACK-2", f"message {unit.index} went, and no reference leads to it")
             return
+
+
+# --- Secrets ---------------------------------------------------------------------------------------------------------
+
+
+def _secrets(record: Record) -> Iterator[Finding]:
+    """A secret stands in nothing that was made or said; nobody can tell of one that was passed in, or that a reply added."""
+    made = {
+        "a message": [messages_of(body, record.dialect) for body in (record.after, record.request) if body is not None],
+        "the report": [record.reason, record.report, record.edits],
+        "the store": [*(record.stored or {}).items()],
+    }
+    asked = [(one.instructions, one.text, one.previous, one.context) for one in record.exchanges or ()]
+    passed = [messages_of(record.before, record.dialect), record.reminders, record.digests]
+    for number, secret in enumerate(record.secrets, 1):
+        spelled = _spellings(secret)
+        if _holds(passed, spelled):
+            yield from unknown("REDACT-1", f"secret {number} was passed in, so it may be anywhere")
+        elif _holds(asked, spelled):
+            yield from broken("REDACT-1", f"the summariser was shown secret {number}")
+        elif not _holds([one.reply for one in record.exchanges or ()], spelled):
+            for sink, values in made.items():
+                if _holds(values, spelled):
+                    yield from broken("REDACT-1", f"secret {number} stands in {sink}")
+
+
+def _spellings(secret: str) -> set[str]:
+    """A text as it is, as JSON has it, and as JSON in JSON."""
+    found = {secret}
+    for _ in range(2):
+        found |= {json.dumps(one, ensure_ascii=in_ascii)[1:-1] for one in found for in_ascii in (False, True)}
+    return found
+
+
+def _holds(value: object, spelled: Collection[str]) -> bool:
+    """Whether one of these stands in a text or a key of *value*."""
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            if any(text in one for text in spelled):
+                return True
+        elif isinstance(one, Mapping):
+            stack += [*one, *one.values()]
+        elif isinstance(one, list | tuple):
+            stack += one
+    return False
 
 
 def _raws(value: Json, dialect: str) -> Iterator[str]:

@@ -59,6 +59,7 @@ def observe(
     when: Literal["auto", "now", "overflow"] = "auto",
     pins: Sequence[tuple[int, int]] = (),
     reminders: Sequence[str | Callable[[], str]] = (),
+    secrets: Sequence[str] = (),
     kinds: Sequence[Origin | None] | None = None,
     kinds_told: bool = False,
     repeat: bool = True,
@@ -73,6 +74,7 @@ def observe(
         policy: what it is to keep to.
         summarise: the summariser; the extractive one if left out.
         when, pins, reminders, more: handed on.
+        secrets: what no message has, and nothing that is made of them may have.
         kinds: what the messages are, by index on the wire.
         kinds_told: whether *conversation* states them, so that the compactor knows.
         repeat: whether to run it twice (law L16).
@@ -97,6 +99,7 @@ def observe(
         kinds_told=kinds_told,
         pins=tuple(pins),
         reminders=tuple(_texts(reminders)),
+        secrets=tuple(secrets),
         exchanges=tuple(log),
         headings=tuple(section.heading for section in schema.sections if section.key in schema.required),
         known_headings=tuple(section.heading for section in schema.sections),
@@ -252,6 +255,7 @@ def _record(outcome: Outcome, conversation: Conversation, policy: Policy, memo: 
         limits=limits,
         same_object=outcome.conversation is conversation,
         first_changed=outcome.first_changed,
+        report=dict(outcome.report),
         paid=len(outcome.report.get("asked", ())),
     )
     if isinstance(outcome, Refused):

@@ -43,7 +43,7 @@ _KINDS: Final = frozenset({"prompt", "model", "result", "attachment", "harness",
 _COPIED: Final = (
     "reason", "when", "cut", "kept_prompt", "over_by_tokens", "irreducible_tokens", "fits", "dangling", "facts_left",
     "same_object", "same_tail", "kinds_told", "mutated", "summary_tokens", "pinned_tokens", "rung", "first_changed", "paid",
-    "stored", "edits",
+    "stored", "edits", "report",
 )  # fmt: skip
 
 
@@ -126,6 +126,7 @@ def expand_record(body: Mapping[str, Any]) -> Record:
         ),
         "pins": tuple((index, block) for index, block in body.get("pins", ())),
         "reminders": tuple(body.get("reminders", ())),
+        "secrets": tuple(body.get("secrets", ())),
         "exchanges": tuple(Exchange(**exchange) for exchange in body["exchanges"]) if "exchanges" in body else None,
         "headings": tuple(body["headings"]) if "headings" in body else None,
         "known_headings": tuple(body["known_headings"]) if "known_headings" in body else None,
