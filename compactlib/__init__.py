@@ -3,7 +3,7 @@ compactlib: context compaction for tool-using LLM agents.
 
 The names below are the public interface; everything else is private.  Modules
 are loaded when a name of theirs is first used, so importing the package costs
-little.
+little.  A vendored copy has those that live in the core: all but `load`.
 
 What it is not: an agent framework, a model client, a vector memory, a proxy.
 It never calls a model, a clock or the network by itself.
@@ -12,6 +12,7 @@ It never calls a model, a clock or the network by itself.
 from __future__ import annotations
 
 import importlib
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what a type checker sees of the names below
@@ -34,6 +35,7 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
         SummariserError,
         WireError,
     )
+    from .log import Log, Logged
     from .model import Conversation, Message, Origin
     from .options import Admission, Clearing, Limit
     from .outcomes import AskReview, AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged, Vetoed
@@ -69,7 +71,9 @@ _HOMES = {
     "Digested": "digesting",
     "DirectoryStore": "store",
     "Limit": "options",
+    "Log": "log",
     "LogError": "errors",
+    "Logged": "log",
     "Loss": "converting",
     "MediaRefusedError": "errors",
     "MemoryStore": "store",
@@ -143,7 +147,9 @@ __all__ = [
     "Digested",
     "DirectoryStore",
     "Limit",
+    "Log",
     "LogError",
+    "Logged",
     "Loss",
     "MediaRefusedError",
     "MemoryStore",
@@ -201,6 +207,9 @@ __all__ = [
     "truncate",
     "turns",
 ]
+
+if PathFinder.find_spec(f"{__name__}.transcripts", __path__) is None:  # a vendored copy, of which `import *` takes all
+    globals()["__all__"] = [name for name in __all__ if name != "load"]  # type checkers see the names of the whole
 
 
 def __dir__() -> list[str]:

@@ -34,7 +34,7 @@ from .summaries.schema import SCHEMA_VERSION
 from .summaries.transcript import argument_text
 from .tasks import Task
 from .text import segmenter
-from .tokens import Memo
+from .tokens import Corrected, Memo
 from .tokens.usage import Usage
 
 __all__ = ["Account"]
@@ -107,7 +107,7 @@ class Account:
 
     def report(self, outcome: str, reason: str, after_tokens: int, *, thinking: Json = None, **more: Json) -> dict[str, Json]:
         """The account of this run; its keys are always the same.  *thinking* is as `Compacted.thinking`."""
-        plan = self.plan
+        plan, counter = self.plan, self.policy.counter
         at = self.conversation.wire_index
         return {
             "outcome": outcome,
@@ -118,6 +118,9 @@ class Account:
             "profile": self.policy.profile or self.conversation.dialect,
             "before_tokens": self.before_tokens,
             "after_tokens": after_tokens,
+            "corrected": {"reported_tokens": counter.reported_tokens, "counted_tokens": counter.counted_tokens}
+            if isinstance(counter, Corrected)
+            else None,
             "sizes": asdict(plan.sizes) if plan is not None else None if self.sizes is None else asdict(self.sizes),
             "cut": None
             if plan is None
@@ -139,6 +142,7 @@ class Account:
             "segmentation": segmenter(),
             "irreducible": [] if plan is None else as_json(plan.irreducible),
             "rung": None,
+            "rungs": [],
             "bulk": None,
             "dropped": [],
             "cleared": [],

@@ -108,7 +108,8 @@ def question_of(account: Account, plan: Plan) -> Question:
         messages=plan.replaced,
         schema=schema,
         ceiling_tokens=ceiling,
-        max_tokens=min(plan.sizes.asked_tokens, ceiling * 3 // 4),  # what is asked for leaves room for what is added
+        # What is asked for leaves room for what is added, and in a smaller window for what is shown.
+        max_tokens=min(plan.sizes.asked_tokens, ceiling * 3 // 4, window // 4),
         window_tokens=window,
         previous=plan.previous,
         context=_context(kept, window // 8 * 3),

@@ -144,7 +144,7 @@ def _optional_profile(policy: Policy, attribute: Any, value: Any) -> None:
 @frozen(kw_only=True)
 class Policy:
     """
-    What the caller decides about compaction.
+    What the caller decides about compaction; a value, and a key where its counter can be one.
 
     Attributes:
         window_tokens: the model's window.
@@ -194,7 +194,7 @@ class Policy:
         counter: counts the tokens of a text.
         admission: how large a tool's output may enter (see `admit`).
         clearing: which old outputs leave the conversation.
-        model: the model's name, where the requests do not say it.
+        model: the model's name, where the requests do not say it, or by a name that is not known.
         profile: how the provider wants the result, by name; the dialect's own
             way if not given.  It decides how the head is written, and the
             result is judged by it.
@@ -230,7 +230,7 @@ class Policy:
     schema: Literal["full", "structured", "anchored", "brief"] = field(
         default="full", validator=_one_of("full", "structured", "anchored", "brief")
     )
-    headings: Mapping[str, str] = field(factory=dict, converter=_copied, validator=_headings)
+    headings: Mapping[str, str] = field(factory=dict, converter=_copied, validator=_headings, hash=False)
     language: str | None = field(default=None, validator=_optional_text)
     summary_form: Literal["serialised", "suffix"] = field(default="serialised", validator=_one_of("serialised", "suffix"))
     summariser_window_tokens: int | None = field(default=None, validator=_positive)

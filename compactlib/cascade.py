@@ -37,7 +37,7 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from attrs import asdict, evolve
@@ -46,16 +46,15 @@ from .account import Account
 from .budget import Policy, Sizes, sizes
 from .bulk import bulk_of
 from .clearing import Cleared, ClearedUnit, clear
-from .collapsing import closed_turns, turn_key
 from .compaction import Answer, Event, compaction, is_due
 from .editing import ask_to_hide, form_of
 from .errors import PolicyError, StoreError
-from .model import Conversation
+from .model import Conversation, Json
 from .outcomes import Compacted, Dropped, Outcome, Refused
 from .planning import overhead_tokens, profile_of
 from .protocol.binding import betas_for, dropping
 from .tasks import RUNGS, Rung, Task
-from .tokens import Memo
+from .tokens import Corrected, Memo
 from .turns import divide
 from .visible import request_tokens
 
@@ -76,13 +75,16 @@ def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator
         PolicyError: an argument names something that is not there.
     """
     try:
-        policy = _learned(conversation, policy, task)
+        policy = _learned(conversation, _measured(conversation, policy, task), task)
     except PolicyError as error:
         if error.field != "counter":
             raise
+    account = Account(conversation, policy, task)
     made: Compacted | None = None  # by the rungs so far
     last: Outcome | None = None  # of the last rung that ran
-    for rung in _rungs(Account(conversation, policy, task)):
+    tried: list[dict[str, Json]] = []
+    of_asking: dict[str, Json] = {}
+    for rung in _rungs(account):
         if made is not None and _is_enough(made, task):
             break
         if rung == "snip" and rung not in (task.rungs or policy.rungs or ()) and isinstance(last, Compacted) and last.fits:
@@ -91,19 +93,35 @@ def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator
         current = conversation if made is None or asked else made.conversation
         further = task if made is None or asked else _after(task, made)
         if rung == "clear":
-            outcome: Outcome = _cleared(current, policy, further)
+            outcome: Outcome = _cleared(account)
         else:
             fresh = current if asked else evolve(current, settled=0)
             outcome = yield from compaction(fresh, policy, further, rung=rung)
-        if isinstance(outcome, Compacted):
-            made = outcome if made is None or asked else _joined(made, outcome)
-        elif isinstance(outcome, Refused) and outcome.reason == "store-failed":
-            return outcome if made is None else _with_failure(made, outcome)
+        if rung == "summarise":  # L24: whatever comes of the rungs behind it
+            of_asking = {name: outcome.report[name] for name in ("asked", "why_form", "learned")}
+        try:
+            if isinstance(outcome, Compacted):
+                made = outcome if made is None or asked else _joined(made, outcome, account.memo)
+        except PolicyError as error:  # the counter's, which has counted all of it before
+            outcome = account.refused("callback:counter", str(error), ())
+        tried.append(_told(account, rung, outcome))
         last = outcome
-    if made is None:
-        return last if last is not None else Account(conversation, policy, task).unchanged("below-trigger")
+        if isinstance(outcome, Refused) and outcome.reason == "store-failed":
+            break
     # L6: "a rung that finished before it is an own transition with its own record and stays"
-    return made if last is None or isinstance(last, Compacted) else _with_failure(made, last)
+    final = made if made is not None else last if last is not None else account.unchanged("below-trigger")
+    return evolve(final, report={**final.report, **of_asking, "rungs": tried})
+
+
+def _told(account: Account, rung: Rung, outcome: Outcome) -> dict[str, Json]:
+    """What a rung tried and what came of it, for the report."""
+    return {
+        "rung": rung,
+        "form": None if rung != "clear" else "edit" if _can_ask(account) else "rewrite",
+        "outcome": outcome.report["outcome"],
+        "reason": outcome.reason,
+        "after_tokens": outcome.after_tokens,
+    }
 
 
 def _rungs(account: Account) -> tuple[Rung, ...]:
@@ -151,18 +169,31 @@ def _after(task: Task, made: Compacted) -> Task:
         if index >= made.cut:  # the others stand in the head, where they are known as pins
             pins.append(index - gone if place is None else (index - gone, place))
     previous = task.previous if made.cut == 0 else None
-    digests = _renamed(task.digests, made) if task.digests and made.cut == 0 else task.digests
     issued = {**(task.issued or {}), **made.issued}
     is_stale = made.thinking is not None
-    return evolve(task, pins=pins, previous=previous, anchor=None, digests=digests, issued=issued, is_stale=is_stale)
+    return evolve(task, pins=pins, previous=previous, anchor=None, issued=issued, is_stale=is_stale)
 
 
-def _renamed(digests: Mapping[str, str], cleared: Compacted) -> dict[str, str]:
-    """The digests by what their turns say now: the whole turn was digested, and with less of it left that is no less true."""
-    before, after = cleared.before.messages, cleared.conversation.messages
-    spans = [(turn.start, turn.stop) for turn in closed_turns(divide(cleared.before))]
-    names = {turn_key(before[start:stop]): turn_key(after[start:stop]) for start, stop in spans}
-    return {names.get(name, name): text for name, text in digests.items()}
+def _measured(conversation: Conversation, policy: Policy, task: Task) -> Policy:
+    """
+    The policy, with a counter that agrees with what the provider reported.
+
+    Only where something may be due: the counting takes as long as the rest of
+    a look that finds nothing to do.
+    """
+    anchor = task.anchor
+    if anchor is None or not anchor.is_of(conversation):
+        return policy
+    if task.when == "auto":
+        known = sizes(policy, overhead_tokens=0)
+        if anchor.size(conversation.messages, Memo(policy.counter)) <= min(known.trigger, known.clearing):
+            return policy
+    covered = evolve(conversation, messages=conversation.messages[: anchor.position], fused=(0, 0), settled=0)
+    # What does not depend on the counter, pictures and a constant for each message, is right as it is.
+    fixed, counted = (request_tokens(covered, Memo(counter)) for counter in (lambda _: 0, policy.counter))
+    if not fixed < min(counted, anchor.reported_tokens):
+        return policy
+    return evolve(policy, counter=Corrected(policy.counter, anchor.reported_tokens - fixed, counted - fixed))
 
 
 def _learned(conversation: Conversation, policy: Policy, task: Task) -> Policy:
@@ -184,12 +215,11 @@ def _learned(conversation: Conversation, policy: Policy, task: Task) -> Policy:
     )
 
 
-def _cleared(conversation: Conversation, policy: Policy, task: Task) -> Outcome:
+def _cleared(account: Account) -> Outcome:
     """What comes of the first rung."""
-    account = Account(conversation, policy, task)
-    memo = account.memo
+    conversation, policy, task, memo = account.conversation, account.policy, account.task, account.memo
     try:
-        account.before_tokens = request_tokens(conversation, account.memo)
+        account.before_tokens = request_tokens(conversation, memo)
         account.sizes = known = sizes(policy, overhead_tokens=overhead_tokens(conversation, memo))
         if not policy.auto and task.when != "now":
             return account.unchanged("auto-off")
@@ -372,13 +402,10 @@ def _without_summary(
     )
 
 
-def _joined(first: Compacted, then: Compacted) -> Compacted:
+def _joined(first: Compacted, then: Compacted, memo: Memo) -> Compacted:
     """One outcome of two rungs, in the indices of the input."""
     gone = first.before.length - first.conversation.length  # so far; the messages from the first cut on have moved by as many
-    stays = first.cut - gone if first.cut else 0
-    stays += first.cut > 0 and then.kept_prompt == stays  # one message with the head, and not dropped with it
-    further = (evolve(one, start=max(one.start, stays) + gone, stop=one.stop + gone) for one in then.dropped if one.stop > stays)
-    dropped = (*first.dropped, *further)
+    dropped = (*first.dropped, *_further(first, then, gone, memo))
     cut: Any = then.report["cut"]
     kept_prompt = None if then.kept_prompt is None else then.kept_prompt + gone
     firsts = [one for one in (first.first_changed, then.first_changed) if one is not None]
@@ -403,8 +430,24 @@ def _joined(first: Compacted, then: Compacted) -> Compacted:
     )
 
 
-def _with_failure(made: Compacted, then: Outcome) -> Compacted:
-    """What the rungs before came to, and why the next did not."""
-    why = {"outcome": then.report["outcome"], "reason": then.reason}
-    of_asking = {name: then.report[name] for name in ("asked", "why_form", "learned")}
-    return evolve(made, report={**made.report, **of_asking, "then": why})
+def _further(first: Compacted, then: Compacted, gone: int, memo: Memo) -> Iterator[Dropped]:
+    """What the second of two rungs took of the input; the head that the first had made is no part of it."""
+    between = first.conversation
+    tail = len(first.before.messages) - first.before.position(first.cut) if first.cut else len(between.messages)
+    kept = {id(message) for message in then.conversation.messages}
+    theirs = {id(message): at for at, message in enumerate(first.before.messages)}
+    heads = [0] * between.length  # tokens of what was put before the tail, by where it stands on the wire
+    for at, message in enumerate(between.messages[: len(between.messages) - tail]):
+        if id(message) in kept:
+            continue
+        tokens = memo.message(message)
+        heads[between.wire_index(at)] += tokens
+        if id(message) in theirs:  # the input's, kept by the first rung alone
+            index = first.before.wire_index(theirs[id(message)])
+            yield Dropped(index, index + 1, then.report["rung"], tokens, then.dropped[0].ref)
+    stays = first.cut - gone if first.cut else 0
+    stays += first.cut > 0 and then.kept_prompt == stays  # one message with the head, and not dropped with it
+    for one in then.dropped:
+        if one.stop > stays:
+            tokens = one.tokens - sum(heads[one.start : one.stop])
+            yield evolve(one, start=max(one.start, stays) + gone, stop=one.stop + gone, tokens=tokens)

@@ -44,7 +44,6 @@ What is not here
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
@@ -54,7 +53,7 @@ from .deeds import file_name
 from .markers import Issued
 from .model import Block, Call, Conversation, Json, Message, Origin, Result, Text
 from .options import Clearing
-from .outputs import Answer, Piece, answered, attachments, bytes_of, json_of, pieces_of
+from .outputs import Answer, Piece, answered, attachments, bytes_of, json_of, json_text, pieces_of
 from .protocol.profiles import Profile, profile_named
 from .signals import looks_failed
 from .store import Store, alias_of, keep, reference_of
@@ -178,7 +177,7 @@ _Chosen: TypeAlias = "dict[tuple[int, int], list[_Choice]]"
 def _asked(call: Call) -> tuple[str, str]:
     """Two calls with the same value asked for the same."""
     arguments = call.arguments
-    return call.name, arguments if isinstance(arguments, str) else json.dumps(arguments, sort_keys=True)
+    return call.name, arguments if isinstance(arguments, str) else json_text(arguments, is_sorted=True)
 
 
 def _superseded(answers: Sequence[Answer]) -> dict[int, str]:

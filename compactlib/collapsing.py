@@ -32,17 +32,20 @@ What is not here
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import accumulate
 
 from attrs import frozen
 
 from .cuts import Choice, Cuts, tail_tokens
-from .model import Block, Call, Json, Media, Message, Reasoning, Result, Text
+from .model import Block, Call, Json, Media, Message, Result, Text
+from .outputs import answered, bytes_of, is_one_answer, json_of, json_text, values_of
 from .persons import said_before
+from .store import reference_of
+from .stubs import references_in
 from .summaries.acceptance import harmless
 from .summaries.head import Earlier, quote, write_earlier
+from .thoughts import is_thought
 from .tokens import Memo
 from .turns import Division, Kind, Turn
 
@@ -51,30 +54,53 @@ __all__ = ["Collapse", "closed_turns", "collapse_at", "entries", "turn_key"]
 
 def turn_key(messages: Sequence[Message]) -> str:
     """
-    The name of a turn: 64 hex digits that depend on what its messages say and on nothing else.
+    The name of a turn: 64 hex digits that depend on what its messages say, and on nothing that clearing changes.
+
+    What can be cleared is in it by its reference, which is all that a stub leaves, and reasoning is not in it at all.
+    So nobody has to vouch for a stub here: who writes one by hand gains what to say the same again would have gained.
+
+    Raises:
+        WireError: a message was made by hand, and holds what JSON cannot.
 
     >>> from compactlib.model import wire
     >>> len(turn_key([Message("user", "hi", wire("user"))]))
     64
     """
-    said = [[message.role, [_plain(block) for block in message.blocks]] for message in messages]
-    text = json.dumps(said, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    emptied = {
+        (answer.call_position, answer.call_place): ref
+        for answer in answered(messages)
+        if answer.call.arguments in ("{}", {})
+        for ref in (references_in(part.text)[1] for part in answer.result.blocks if isinstance(part, Text))
+        if ref
+    }
+    said: list[Json] = []
+    for at, message in enumerate(messages):
+        blocks = [_plain(block, emptied.get((at, place))) for place, block in enumerate(message.blocks) if not is_thought(block)]
+        said.append([message.role, blocks])
+    return hashlib.sha256(bytes_of(json_text(said))).hexdigest()
 
 
-def _plain(block: Block) -> Json:
-    """What a block says, as JSON."""
+def _plain(block: Block, arguments_ref: str | None) -> Json:
+    """What a block says, as JSON, and of what can be cleared the reference."""
     if isinstance(block, Text):
-        return ["text", block.text]
+        ref, _ = references_in(block.text)
+        return ref or ["text", block.text]
     if isinstance(block, Call):
-        return ["call", block.id, block.name, block.arguments]
+        return ["call", block.id, block.name, arguments_ref or _reference(block)]
     if isinstance(block, Result):
-        return ["result", block.call_id, block.is_error, [_plain(part) for part in block.blocks]]
-    if isinstance(block, Reasoning):
-        return ["reasoning", block.text]
-    if isinstance(block, Media):
-        return ["media", block.kind, block.source]
-    return ["opaque", block.kind, block.value]
+        parts = [reference_of(values_of(block.blocks))] if is_one_answer(block) else [_reference(part) for part in block.blocks]
+        return ["result", block.call_id, block.is_error, parts]
+    return _reference(block)
+
+
+def _reference(block: Block) -> str:
+    """By what a store would know what can be cleared of a block."""
+    if isinstance(block, Text):
+        ref, _ = references_in(block.text)
+        return ref or reference_of(bytes_of(block.text))
+    if isinstance(block, Call):
+        return reference_of(bytes_of(block.arguments) if isinstance(block.arguments, str) else json_of(block.arguments))
+    return reference_of(json_of(block.source if isinstance(block, Media) else getattr(block, "value", None)))
 
 
 def closed_turns(division: Division) -> tuple[Turn, ...]:

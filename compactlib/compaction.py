@@ -142,9 +142,9 @@ def _seen_tokens(account: Account) -> int:
     from before the last compaction says nothing and is passed over.  Without
     one our own count.
     """
-    conversation, memo, anchor = account.conversation, account.memo, account.task.anchor
-    if anchor is not None and conversation.settled <= anchor.position <= len(conversation.messages):
-        return anchor.size(conversation.messages, memo)
+    anchor = account.task.anchor
+    if anchor is not None and anchor.is_of(account.conversation):
+        return anchor.size(account.conversation.messages, account.memo)
     return account.before_tokens
 
 

@@ -41,7 +41,8 @@ from .driving import AsyncSummarise, Summarise, adrive, check_arguments, drive
 from .model import Conversation, Json, Message
 from .persons import person_words
 from .planning import CannotPlanError
-from .summaries.acceptance import Accepted
+from .replacing import previous_record
+from .summaries.acceptance import Accepted, harmless
 from .summaries.extractive import Extractive
 from .summaries.grounding import Standing
 from .summaries.schema import DIGEST, render_sections
@@ -63,7 +64,8 @@ class Digested:
     Attributes:
         digests: all there are now, the given ones that are still of use first.
         made: the names of the turns that got one.
-        unused: the names of given digests whose turn is not there any more: they were paid for, and serve nothing.
+        unused: the names of given digests whose turn is not there any more, and did not collapse to them: they were paid
+            for, and serve nothing.
         failed: why a turn got none, by its first message on the wire.
         asked: every request with its verdict and its cost.
     """
@@ -99,6 +101,7 @@ def digest(
         PolicyError: an argument is not what it is declared to be, or the
             counter misbehaves.
         TypeError: *summarise* is asynchronous; use `adigest`.
+        WireError: a message that was made by hand holds what JSON cannot.
 
     >>> from compactlib.dialects import parse
     >>> messages = [{"role": "user", "content": "Which port?"}, {"role": "assistant", "content": "It is 8443."}]
@@ -145,7 +148,9 @@ def digesting(conversation: Conversation, policy: Policy, task: Task) -> Generat
     messages = conversation.messages
     turns = {turn_key(messages[turn.start : turn.stop]): turn for turn in closed_turns(division)}
     known = {key: text for key, text in task.digests.items() if key in turns}
-    unused = tuple(key for key in task.digests if key not in turns)
+    _, earlier = previous_record(messages, division, division.head_stop, None)
+    standing = {entry.text for entry in earlier if entry.kind == "digest"}  # turns collapsed to these
+    unused = tuple(key for key, text in task.digests.items() if key not in turns and harmless(text, ())[0] not in standing)
     owed = {key: turn for key, turn in turns.items() if key not in known}
     made: list[str] = []
     failed: dict[int, str] = {}

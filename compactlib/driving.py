@@ -111,7 +111,8 @@ def compact(
         store: where the bytes go that are cleared or replaced; nothing is
             cleared without.
         anchor: what the provider reported of an earlier request of this conversation (`tokens.Anchor`); the trigger goes
-            by it and by the estimate of what came after.  One from before the last compaction is passed over.
+            by it and by the estimate of what came after, and where something is due, all that is counted is corrected
+            in its proportion.  One from before the last compaction is passed over.
         issued: the references given out before, so that their stubs are known.
         previous: the body of the summary that is to be replaced, where the
             caller has a record of it; found in the head otherwise.
@@ -132,6 +133,8 @@ def compact(
         PolicyError: an argument names something that is not there, or is not
             what it is declared to be.
         TypeError: *summarise* or *review* is asynchronous; use `acompact`.
+        WireError: a message that was made by hand holds what JSON cannot, or
+            has a shape that its dialect has not.
     """
     for name, function in (("summarise", summarise), ("review", review)):
         if inspect.iscoroutinefunction(function):

@@ -51,7 +51,7 @@ from attrs import frozen
 from .clearing import ClearedUnit, clearable
 from .deeds import deed, file_name
 from .model import Block, Call, Conversation, Json, Message, Opaque, Reasoning, Result, Text
-from .models import model_named
+from .models import model_named, name_of
 from .options import Clearing
 from .outputs import Answer, answered, bytes_of, values_of
 from .protocol.context_edits import BETAS, ClearToolUses, edits_in
@@ -107,7 +107,7 @@ def form_of(
         conversation: the conversation; its messages are not read.
         profile: what its provider allows.
         options: what the caller decides.
-        model: the model's name, where the request does not say it.
+        model: the model's name, where the request does not say it, or only by a name of the caller's own.
 
     >>> from compactlib.dialects import parse
     >>> from compactlib.protocol.profiles import profile_named
@@ -121,17 +121,11 @@ def form_of(
         return "rewrite", None
     if _TOOLS not in profile.edits:
         return "rewrite", f"the profile {profile.name!r} has no such edits"
-    name = _model_of(conversation, model)
+    name = name_of(conversation.setting("model"), model)
     known = model_named(name)
     if name and (known is None or _TOOLS not in known.edits):
         return "rewrite", f"{name[:64]!r} is not known to support {_TOOLS}"
     return "edit", None
-
-
-def _model_of(conversation: Conversation, model: str | None) -> str:
-    """The model's name as the request says it, else *model*; nothing if nobody says it."""
-    name = conversation.setting("model")
-    return name if isinstance(name, str) and name else model or ""
 
 
 def ask_to_hide(
@@ -164,7 +158,7 @@ def ask_to_hide(
         tail_tokens: how much at the end is not touched.
         least_gain_tokens: what has to be saved, unless the target is reached.
         untouched: positions of messages that are not hidden, such as pins.
-        model: the model's name, where the request does not say it.
+        model: the model's name, as for `form_of`.
 
     Returns:
         What to ask for, or ``None`` where that would not be worth it.
@@ -285,7 +279,7 @@ def _thinking_edit(
 def _thinks(conversation: Conversation, model: str | None) -> bool:
     """Whether the model thinks, as far as can be seen, so that the edit is taken (A-CTX-01, A-CTX-03)."""
     mode = thinking_mode(conversation)
-    known = model_named(_model_of(conversation, model))
+    known = model_named(name_of(conversation.setting("model"), model))
     if known is not None and _THINKING not in known.edits:
         return False
     return mode in ("enabled", "adaptive", "unknown") or (mode == "unsaid" and known is not None and known.thinks_unasked is True)

@@ -40,7 +40,7 @@ from typing import Final
 
 from attrs import frozen
 
-__all__ = ["MODELS", "LanguageModel", "describe", "model_named"]
+__all__ = ["MODELS", "LanguageModel", "describe", "model_named", "name_of"]
 
 _CLEARING: Final = frozenset({"clear_thinking_20251015", "clear_tool_uses_20250919"})
 _SUMMARISING: Final = _CLEARING | {"summarize"}  # when asked, by a request for nothing else
@@ -202,3 +202,14 @@ def describe() -> str:
         )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def name_of(said: object, other: str | None) -> str:
+    """
+    Which of two names of a model to go by: what a request says, unless nothing is known of it, and of *other* something is.
+
+    >>> name_of("my-proxy", "claude-opus-5"), name_of("my-proxy", "its-model"), name_of(None, "its-model"), name_of(None, None)
+    ('claude-opus-5', 'my-proxy', 'its-model', '')
+    """
+    name = said if isinstance(said, str) else ""
+    return other if other and (not name or (model_named(name) is None and model_named(other) is not None)) else name

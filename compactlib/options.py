@@ -128,7 +128,7 @@ class Admission:
     """
 
     limit: Limit = field(default=Limit(), validator=_is_limit)
-    tools: Mapping[str, Limit] = field(factory=dict, validator=_are_limits)
+    tools: Mapping[str, Limit] = field(factory=dict, validator=_are_limits, hash=False)
     report_tools: frozenset[str] = field(default=_REPORTERS, converter=_names, validator=_are_names, repr=_in_order)
     report_tokens: int = field(default=REPORT_TOKENS, validator=_whole(1))
     batch_tokens: int | None = field(default=None, validator=_whole(1))

@@ -27,14 +27,27 @@ from typing import Final
 
 from attrs import frozen
 
+from .arguments import told
 from .deeds import Deed, deed
+from .errors import WireError
 from .markers import Issued
 from .model import Block, Call, Json, Media, Message, Opaque, Result, Text
 from .recognition import is_bridge
 from .stubs import read_stub
 from .turns import Kind
 
-__all__ = ["Answer", "Piece", "answered", "attachments", "bytes_of", "json_of", "pieces_of", "values_of"]
+__all__ = [
+    "Answer",
+    "Piece",
+    "answered",
+    "attachments",
+    "bytes_of",
+    "is_one_answer",
+    "json_of",
+    "json_text",
+    "pieces_of",
+    "values_of",
+]
 
 _BY_TEXT: Final = frozenset({"computer_call_output", "mcp_approval_response", "tool_search_output"})
 """Results that have a shape of their own and may not become a text."""
@@ -161,7 +174,7 @@ def _in_result(answer: Answer, issued: Issued) -> Iterator[Piece]:
             yield Piece(answer, -1, bytes_of(content), content, "result")
         return
     blocks = content or ()
-    if answer.result.wire.tag in _ONE_ANSWER and any(not isinstance(block, Text) for block in blocks):
+    if is_one_answer(answer.result):
         yield Piece(answer, -1, values_of(blocks), None, "result")
         return
     for part, block in enumerate(blocks):
@@ -172,6 +185,11 @@ def _in_result(answer: Answer, issued: Issued) -> Iterator[Piece]:
             yield Piece(answer, part, json_of(block.source), None, block.kind)
         elif isinstance(block, Opaque) and block.kind not in ("tool_reference", "search_result"):
             yield Piece(answer, part, json_of(block.value), None, "result")
+
+
+def is_one_answer(result: Result) -> bool:
+    """Whether a result of several blocks is cleared as a whole."""
+    return result.wire.tag in _ONE_ANSWER and any(not isinstance(block, Text) for block in result.blocks)
 
 
 def bytes_of(text: str) -> bytes:
@@ -186,4 +204,17 @@ def values_of(blocks: Sequence[Block]) -> bytes:
 
 def json_of(value: Json) -> bytes:
     """A value as a store keeps it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return bytes_of(json_text(value))
+
+
+def json_text(value: Json, *, is_sorted: bool = False) -> str:
+    """
+    A value as JSON text.
+
+    Raises:
+        WireError: it was made by hand, and is none.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=is_sorted, separators=(",", ":"))
+    except (RecursionError, TypeError, ValueError) as error:
+        raise WireError("$", f"no JSON value: {told(error)}") from None

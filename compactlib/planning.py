@@ -31,7 +31,7 @@ from attrs import evolve, field, frozen
 from .arguments import told
 from .budget import SMALLEST_SUMMARY_TOKENS, Policy, Sizes, sizes
 from .bulk import Bulk, lightest_tail
-from .collapsing import collapse_at, entries
+from .collapsing import collapse_at, entries, turn_key
 from .cuts import Choice, Cuts, choose, find_cuts, tail_tokens
 from .errors import PolicyError
 from .model import Block, Conversation, Message, Origin, Text
@@ -392,7 +392,7 @@ def _changed_files(messages: tuple[Message, ...], division: Division, policy: Po
 def _preamble(conversation: Conversation, division: Division, allowance: int, memo: Memo) -> tuple[Message, ...]:
     """What stands before the first prompt, while it fits; of equal messages only the last."""
     messages = conversation.messages[: division.head_stop]
-    contents = [message.content if isinstance(message.content, str) else repr(message.content) for message in messages]
+    contents = [turn_key((message,)) for message in messages]
     last = {content: at for at, content in enumerate(contents)}
     kept: list[Message] = []
     left = allowance

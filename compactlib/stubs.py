@@ -33,13 +33,14 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from attrs import frozen
 
 from .markers import BRIEF, REFERENCE, Issued
 
-__all__ = ["NOTES", "Stub", "read_stub", "write_pointer", "write_stub"]
+__all__ = ["NOTES", "Stub", "read_pointers", "read_stub", "references_in", "write_pointer", "write_stub"]
 
 NOTES: Final = (
     "an identical result stands below",
@@ -48,6 +49,7 @@ NOTES: Final = (
 )
 """Why what was cleared is not the last word."""
 
+_OPENING: Final = "[cleared v1: "
 _NAME_CHARS: Final = 64
 _SOURCE_CHARS: Final = 200
 
@@ -89,7 +91,7 @@ def write_stub(stub: Stub) -> str:
     """
     source = f" for {_quoted(stub.source, _SOURCE_CHARS)}" if stub.source else ""
     parts = [
-        f"[cleared v1: {stub.what} of {_quoted(stub.tool, _NAME_CHARS)}{source}",
+        f"{_OPENING}{stub.what} of {_quoted(stub.tool, _NAME_CHARS)}{source}",
         f"{stub.chars} chars, {stub.lines} lines",
         BRIEF,
         f"ref={stub.ref}",
@@ -103,6 +105,19 @@ def write_stub(stub: Stub) -> str:
     return "; ".join(parts) + "]"
 
 
+def references_in(text: str) -> tuple[str, str]:
+    """
+    The references of what *text* stands for and of the arguments that were emptied with it, if it looks like a stub.
+
+    Nobody vouches for them: to tell one text from another, not to fetch anything.
+
+    >>> references_in(write_stub(Stub("result", "read", "5f" * 32, 9, 1))) == ("5f" * 32, ""), references_in("row 1")
+    (True, ('', ''))
+    """
+    found = _pattern().fullmatch(text) if text.startswith(_OPENING) else None
+    return (found[6], found[9] or "") if found is not None else ("", "")
+
+
 def write_pointer(name: str, ref: str, chars: int, lines: int, *, file: str = "") -> str:
     """
     The line that stands for something that was put away under a name.
@@ -112,6 +127,34 @@ def write_pointer(name: str, ref: str, chars: int, lines: int, *, file: str = ""
     """
     place = f"; file={json.dumps(file)}" if file else ""
     return f"[stored v1: {_quoted(name, _SOURCE_CHARS)}; {chars} chars, {lines} lines; {BRIEF}; ref={ref}{place}]"
+
+
+def read_pointers(text: str, *, issued: Issued) -> Iterator[tuple[str, str]]:
+    """
+    The pointers in *text* that are to be believed: the name and the reference of each.
+
+    >>> text = write_pointer("order 4471", "5f" * 32, 900, 12)
+    >>> list(read_pointers(text, issued={"5f" * 32: (900, 12)})) == [("order 4471", "5f" * 32)]
+    True
+    >>> list(read_pointers(text, issued={}))
+    []
+    """
+    for found in _pointer().finditer(text) if issued and "[stored v1: " in text else ():
+        if issued.get(found[4]) == (int(found[2]), int(found[3])):
+            try:
+                yield json.loads(found[1]), found[4]
+            except ValueError:  # an escape that JSON does not know
+                continue
+
+
+@functools.cache
+def _pointer() -> re.Pattern[str]:
+    """A pointer.  A string ends at the first quote that may begin another pointer, so searching is linear."""
+    string = r'"(?:[^"\\\n]|\\[^\n])*"'
+    return re.compile(
+        rf"\[stored v1: ({string}); ([0-9]{{1,15}}) chars, ([0-9]{{1,15}}) lines; {re.escape(BRIEF)}; ref=({REFERENCE})"
+        rf"(?:; file={string})?\]"
+    )
 
 
 def _quoted(text: str, limit_chars: int) -> str:
@@ -124,7 +167,7 @@ def _pattern() -> re.Pattern[str]:
     string = r'"(?:[^"\\\n]|\\[^\n])*"'
     notes = "|".join(map(re.escape, NOTES))
     return re.compile(
-        rf"\[cleared v1: ([a-z]{{1,16}}) of ({string})(?: for ({string}))?; ([0-9]{{1,15}}) chars, ([0-9]{{1,15}}) lines; "
+        rf"{re.escape(_OPENING)}([a-z]{{1,16}}) of ({string})(?: for ({string}))?; ([0-9]{{1,15}}) chars, ([0-9]{{1,15}}) lines; "
         rf"{re.escape(BRIEF)}; ref=({REFERENCE})(?:; file=({string}))?(?:; ({notes}))?"
         rf"(?:; arguments emptied, ref=({REFERENCE}))?\]"
     )
@@ -140,7 +183,7 @@ def read_stub(text: str, *, issued: Issued) -> Stub | None:
     >>> read_stub(text, issued={}) is None, read_stub(text, issued={"5f" * 32: (7, 0)}) is None
     (True, True)
     """
-    found = _pattern().fullmatch(text) if issued and text.startswith("[cleared v1: ") else None
+    found = _pattern().fullmatch(text) if issued and text.startswith(_OPENING) else None
     if found is None or issued.get(found[6]) != (int(found[4]), int(found[5])):
         return None
     if found[9] is not None and found[9] not in issued:

@@ -212,6 +212,8 @@ def _escape_pattern() -> re.Pattern[str]:
 
 def _introducer(text: str, low: int, index: int) -> int:
     """Where the last introducer in ``[low, index)`` stands, else -1."""
+    if text.isascii():  # which a string knows of itself
+        return text.rfind("\x1b", low, index)
     return max(text.rfind(char, low, index) for char in _INTRODUCERS)
 
 

@@ -39,8 +39,13 @@ A result that came late, twice or out of order is a stray when its call went.
 """
 _COUNTED: Final = "M-COUNT-01"
 """The same where results are counted: one too many."""
-_LIMITS: Final = frozenset({"A-CACHE-01", "A-IMG-02"})
-"""Limits of a whole request: too much before and less of it afterwards is one fault, wherever it is noticed."""
+_PLACELESS: Final = frozenset({"A-CACHE-01", "A-IMG-02", "A-JSON-01", "B-TOOLCFG-01"})
+"""
+Rules of which one fault may be noticed elsewhere.
+
+What a whole request has too much of, or lacks: it is no more than before.  And
+half a character in words that are quoted, as they are, in the head (law L8).
+"""
 
 
 def new_violations(before: Conversation, after: Conversation, plan: Plan) -> list[str]:
@@ -50,7 +55,7 @@ def new_violations(before: Conversation, after: Conversation, plan: Plan) -> lis
     if not found:
         return []
     known: Multiset[tuple[str, int | None, str]] = Multiset(
-        (_fault(violation.rule), None if violation.rule in _LIMITS else violation.index, violation.level)
+        (_fault(violation.rule), None if violation.rule in _PLACELESS else violation.index, violation.level)
         for violation in check(before, mode=mode, profile=plan.profile)
         if violation.level != "info"
     )
@@ -58,7 +63,7 @@ def new_violations(before: Conversation, after: Conversation, plan: Plan) -> lis
     wrong = []
     for violation in found:
         sources: set[int | None] = {None}
-        if violation.index is not None and violation.rule not in _LIMITS:
+        if violation.index is not None and violation.rule not in _PLACELESS:
             first = after.position(violation.index)
             last = after.position(violation.index + 1)
             sources = {came_from.get(id(message)) for message in after.messages[first:last]}

@@ -336,7 +336,7 @@ def test_a_digest_is_data_until_something_calls_it_a_reference() -> None:
     """Image digests and checksums survive letter for letter."""
     found = accepted(f"{GOOD}\n- image sha256:{REF} pulled, ref={REF}")
 
-    assert f"sha256:{REF} pulled, ref=\\{REF}" in found.body
+    assert f"sha256:{REF} [unverified] pulled, ref=\\{REF}" in found.body
 
 
 def test_control_characters_are_made_visible() -> None:

@@ -42,6 +42,7 @@ ASKED: Final = cl.compact(CONVERSATION, attrs.evolve(POLICY, clearing=cl.Clearin
 PROPER: Final[dict[str, dict[str, Any]]] = {
     "Admission.limit_of": {"self": cl.Admission(), "tool": "read"},
     "Anchor": {"reported_tokens": 1, "position": 0},
+    "Anchor.is_of": {"self": cl.Anchor(1, 0), "conversation": CONVERSATION},
     "Anchor.size": {"self": cl.Anchor(1, 0), "messages": CONVERSATION.messages, "memo": tokens.Memo()},
     "Compacted.edits_for": {"self": ASKED, "conversation": CONVERSATION},
     "Conversation": {"dialect": "anthropic", "messages": ()},
@@ -53,6 +54,8 @@ PROPER: Final[dict[str, dict[str, Any]]] = {
     "DirectoryStore.alias": {"reference": REF, "name": "log"},
     "DirectoryStore.get": {"reference": REF},
     "DirectoryStore.put": {"data": b"x"},
+    "Log": {"path": "proper.jsonl"},
+    "Log.append": {"self": cl.Log("proper.jsonl"), "record": {"id": 1}},
     "LogError": {"line": 1, "problem": "no JSON"},
     "MediaRefusedError": {"message": "no pictures"},
     "MemoryStore": {},

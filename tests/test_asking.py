@@ -72,6 +72,18 @@ def test_model_that_takes_less_is_shown_less(window: int, *, tells: bool) -> Non
         assert learned == window
 
 
+@pytest.mark.parametrize("window", [8_000, 4_000])
+def test_small_model_may_summarise_for_a_large_one(window: int) -> None:
+    """Law L15: the reply that is asked for takes a quarter of its window at most, and leaves room for what is shown."""
+    model_ = Model(window)
+    policy = evolve(POLICY, window_tokens=400_000, summariser_window_tokens=window, tail_tokens=4_000)
+
+    compacted(cl.compact(long(), policy, when="now", summarise=model_))
+
+    assert model_.requests == model_.accepted
+    assert shown_once(model_.accepted)
+
+
 class Script:
     """A summariser that answers as it is told, request by request, and well when nothing is left to tell it."""
 
@@ -238,7 +250,7 @@ def test_what_was_cleared_stays_and_so_does_what_was_learned() -> None:
 
     assert isinstance(outcome, Compacted)
     assert outcome.report["rung"] == "clear"
-    assert outcome.report["then"] == {"outcome": "refused", "reason": "summary-failed:empty"}
+    assert outcome.report["rungs"][-1]["reason"] == "summary-failed:empty"
     assert outcome.report["learned"] is not None
     assert len(outcome.report["asked"]) == len(script.requests) == 3
 

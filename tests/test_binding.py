@@ -132,6 +132,40 @@ def test_cleared_results_are_a_change_too() -> None:
     assert outcome.thinking == DROP
 
 
+def test_repair_says_so_too() -> None:
+    """As a compaction does, and only where something before reasoning was mended."""
+    whole = thoughtful()
+    messages = cl.render(whole)["messages"]
+    lost = cl.parse({"model": BOUND, "messages": [*messages[:2], *messages[3:]]}, dialect="anthropic")
+    behind = cl.parse({"model": BOUND, "messages": [*messages[:-1], {"role": "user", "content": ""}]}, dialect="anthropic")
+    repaired = cl.repair(lost)
+
+    assert repaired.fixes
+    assert (repaired.thinking, repaired.betas) == (DROP, (BINDING_BETA,))
+    assert repaired.conversation.setting("thinking") is None
+    assert warned(with_thinking(repaired.conversation, repaired.thinking)) == []
+    for other in (whole, behind, lost.with_setting("model", "claude-opus-4-6"), lost.with_setting("thinking", DROP)):
+        assert (cl.repair(other).thinking, cl.repair(other).betas) == (None, ())
+    assert cl.repair(behind).fixes
+
+
+@pytest.mark.parametrize(
+    ("where", "is_told"), [({"system": "password=hunter2"}, True), (0, True), (-2, True), (-1, False), ({"metadata": "x"}, False)]
+)
+def test_redaction_says_so_too(where: int | dict[str, Any], is_told: bool) -> None:
+    """Of a message or of the instructions, which stand before all of them; not of what stands behind all reasoning."""
+    body = cl.render(thoughtful())
+    if isinstance(where, dict):
+        body = {**body, **where}
+    else:
+        at = [place for place, message in enumerate(body["messages"]) if message["role"] == "user"][where]
+        body["messages"][at] = user("Log in with password=hunter2, please.") if where else user("password=hunter2")
+    redacted = cl.redact(cl.parse(body, dialect="anthropic"))
+
+    assert bool(redacted.found) == (where != {"metadata": "x"})
+    assert (redacted.thinking, redacted.betas) == ((DROP, (BINDING_BETA,)) if is_told else (None, ()))
+
+
 def test_request_at_whose_end_is_asked_is_not_used_when_what_it_was_bound_to_was_cleared() -> None:
     """It has no place for the header, and without the setting the model refuses it."""
     asked: list[cl.SummaryRequest] = []

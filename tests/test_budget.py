@@ -12,6 +12,7 @@ import compactlib as cl
 from compactlib.budget import Policy, due, sizes
 from compactlib.errors import PolicyError
 from compactlib.options import Clearing
+from compactlib.policies import POLICIES
 
 from . import tables
 
@@ -115,6 +116,19 @@ def test_a_policy_refuses_what_is_impossible(settings: dict[str, Any], field: st
         Policy(**settings)
 
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("name", [None, *POLICIES])
+def test_equal_policies_are_one_key(name: str | None) -> None:
+    """Whatever their headings and limits, and told apart by them all the same."""
+
+    def made(heading: str) -> Policy:
+        fields: dict[str, Any] = {"window_tokens": 64_000, "headings": {"goal": heading}}
+        fields["admission"] = cl.Admission(tools={heading: cl.Limit(limit_lines=5)})
+        return Policy(**fields) if name is None else Policy.named(name, **fields)
+
+    assert len({made("Ziel"), made("Ziel")}) == 1
+    assert len({made("Ziel"), made("But")}) == 2
 
 
 def test_unknown_names_are_refused() -> None:

@@ -97,7 +97,10 @@ def test_if_the_summary_fails_what_was_cleared_stays() -> None:
 
     outcome = compacted(cl.compact(subject, policy, summarise=broken, store=MemoryStore()))
     assert (outcome.reason, outcome.cut) == ("above-target", 0)
-    assert outcome.report["then"] == {"outcome": "refused", "reason": "summary-failed:exception"}
+    assert [(one["rung"], one["form"], one["outcome"], one["reason"]) for one in outcome.report["rungs"]] == [
+        ("clear", "rewrite", "compacted", "above-target"),
+        ("summarise", None, "refused", "summary-failed:exception"),
+    ]
     assert outcome.over_by_tokens > 0
 
 

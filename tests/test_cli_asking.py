@@ -113,6 +113,20 @@ def test_where_the_provider_cannot_be_asked_both_say_why(run: Run, tmp_path: Pat
     assert json.loads(run("compact", body, "--store", tmp_path / "store", "--format", "json")[1])["ask_for"] == {}
 
 
+def test_where_hiding_was_not_enough_both_say_that_it_was_tried(run: Run) -> None:
+    """And what the summary behind it came to."""
+    words = [{"role": "user", "content": "words that nobody hides " * 900}, {"role": "assistant", "content": "I see."}]
+    body = request()
+    body["messages"] = [*words * 6, *body["messages"]]
+
+    for command in ("compact", "explain"):
+        said = run(command, body)[1]
+        assert "clear, by asking the provider: above-target, " in said
+        assert "summarise: target-met, " in said
+        assert "tried" in said
+    assert "tried" not in run("compact", request())[1]
+
+
 def test_what_was_asked_for_is_not_asked_for_again(run: Run, tmp_path: Path) -> None:
     """A body that asks already is as large as its model sees it."""
     out = tmp_path / "out.json"
@@ -169,3 +183,25 @@ def test_session_names_its_model() -> None:
     assert policy_for(named, evolve(policy, model="m")).model == "m"
     assert policy_for(evolve(named, conversation=thoughtful("n")), policy).model is None
     assert policy_for(evolve(named, meta={"model": " "}), policy) is policy_for(bare, policy) is policy
+
+
+def test_repair_and_redaction_say_what_bound_reasoning_needs(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In words and for programs."""
+    body = cl.render(thoughtful())
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps({**body, "messages": [*body["messages"][:2], *body["messages"][3:]]}), "utf-8")
+    main(["repair", str(broken)])
+    said = capsys.readouterr().out
+    main(["repair", str(broken), "--format", "json"])
+    told = json.loads(capsys.readouterr().out)
+    secret = {**body, "system": "password=hunter2"}
+    redacted = json.loads(run("compact", secret, "--redact", "--format", "json")[1])["redaction"]
+
+    for words in (said, run("compact", secret, "--redact")[1]):
+        assert (
+            f"unless the request says thinking = {json.dumps(DROP, separators=(',', ':'))} and has the beta {BINDING_BETA}"
+            in words
+        )
+    assert (told["thinking"], told["betas"]) == (redacted["thinking"], redacted["betas"]) == (DROP, [BINDING_BETA])

@@ -9,11 +9,14 @@ import pytest
 from attrs import evolve
 
 import compactlib as cl
+from compactlib.collapsing import turn_key
 from compactlib.model import Text
 from compactlib.outcomes import Compacted, Refused
+from compactlib.stubs import Stub, write_stub
 from compactlib.summaries.head import read_earlier
 from compactlib.summaries.rendering import SummaryRequest
 
+from .test_handmade import BASES
 from .test_turns import call, model, result, user
 
 POLICY = cl.Policy(window_tokens=32_000, trigger_tokens=9_000, digest_every_turns=1)
@@ -53,9 +56,52 @@ def test_the_same_turn_is_never_digested_twice() -> None:
     assert {key: second.digests[key] for key in first.digests} == dict(first.digests)
 
 
+@pytest.mark.parametrize("dialect", BASES)
+def test_digest_outlives_the_clearing_of_its_turn(dialect: str) -> None:
+    """Results, pictures, arguments, reasoning: whatever of it became a stub that the caller kept; nobody is asked again."""
+    clearing = cl.Clearing(clear_tool_inputs=True, thinking_keep_turns=1)
+    policy = evolve(POLICY, window_tokens=4_000, trigger_tokens=None, tail_tokens=100, clearing=clearing)
+    made = cl.digest(BASES[dialect], policy)
+    cleared = cl.compact(BASES[dialect], policy, when="now", rungs=("clear",), store=cl.MemoryStore())
+    again = cl.digest(cleared.conversation, policy, digests=made.digests, summarise=nobody)
+
+    assert isinstance(cleared, Compacted)
+    whats = {unit["what"] for unit in cleared.report["cleared"]}
+    assert whats >= {"result", "arguments"} | ({"reasoning"} if dialect == "anthropic" else set())
+    assert (dict(again.digests), again.unused, again.failed) == (dict(made.digests), (), {})
+
+
+def test_name_of_a_turn_depends_on_all_that_it_says() -> None:
+    """What a tool said, what it was asked and what was said of it, also where it is a stub that stands for it."""
+    ref = "5f" * 32
+    stub = write_stub(Stub("result", "bash", ref, 9, 1))
+    said = [
+        [user("Go."), model(call("c1")), user(result("c1", "ok")), model("Done.")],
+        [user("Go."), model(call("c1")), user(result("c1", "no")), model("Done.")],
+        [user("Go."), model(call("c1", tool="rm")), user(result("c1", "ok")), model("Done.")],
+        [user("Go."), model(call("c1")), user(result("c1", "ok")), model("Failed.")],
+        [user("Go."), model(call("c1")), user(result("c1", stub)), model("Done.")],
+        [user("Go."), model(call("c1")), user(result("c1", stub.replace(ref, "6f" * 32))), model("Done.")],
+    ]
+
+    assert len({turn_key(cl.parse(turn, dialect="anthropic").messages) for turn in said}) == len(said)
+
+
 def test_digest_that_serves_nothing_is_named() -> None:
     """Law L24: it was paid for."""
     assert cl.digest(long(), POLICY, digests={"0" * 64: "old"}).unused == ("0" * 64,)
+
+
+def test_digest_that_a_turn_collapsed_to_serves() -> None:
+    """It stands in the head, in memory and on the wire, and is given no more."""
+    made = cl.digest(long(), POLICY)
+    collapsed = cl.compact(long(), POLICY, when="now", rungs=("collapse",), digests=made.digests)
+    assert isinstance(collapsed, Compacted)
+    for conversation in (collapsed.conversation, cl.parse(cl.render(collapsed.conversation), dialect="anthropic")):
+        again = cl.digest(conversation, POLICY, digests={**made.digests, "0" * 64: "old"})
+
+        assert again.unused == ("0" * 64,)
+        assert len(again.digests) < len(made.digests)
 
 
 @pytest.mark.parametrize(("every", "made"), [(None, 0), (1, 5), (5, 5), (6, 0)])

@@ -99,6 +99,23 @@ def test_the_oldest_are_hidden_and_no_more_than_the_target_needs() -> None:
     assert outcome.after_tokens <= target < Memo().request(effective(asked))
 
 
+@pytest.mark.parametrize(
+    ("said", "known", "form"),
+    [
+        ("prod-sonnet", "claude-sonnet-4-5", "edit"),
+        ("prod-sonnet", "claude-3-7-sonnet", "rewrite"),
+        ("prod-sonnet", "its-own-name", "rewrite"),
+        ("claude-3-7-sonnet", "claude-sonnet-4-5", "rewrite"),
+        ("claude-sonnet-4-5", "claude-3-7-sonnet", "edit"),
+    ],
+)
+def test_alias_is_asked_for_by_the_name_that_is_known(said: str, known: str, form: str) -> None:
+    """What the request says goes first, unless nothing is known of it, and of `Policy.model` something is."""
+    outcome = compacted(subject(model=said), evolve(POLICY, model=known), store=MemoryStore(), rungs=("clear",))
+
+    assert ("edit" if outcome.edits is not None else "rewrite") == form
+
+
 def test_again_is_nothing_new() -> None:
     """Law L17."""
     outcome = compacted(subject())
@@ -272,6 +289,9 @@ def test_where_hiding_is_not_enough_the_summary_begins_with_the_input() -> None:
     assert isinstance(outcome, Compacted)
     assert (outcome.report["rung"], outcome.edits, outcome.report["cleared"]) == ("summarise", None, [])
     assert outcome.undo() is conversation
+    hidden_first, then = outcome.report["rungs"]
+    assert (hidden_first["form"], hidden_first["reason"], then["rung"]) == ("edit", "above-target", "summarise")
+    assert outcome.before_tokens > hidden_first["after_tokens"] > then["after_tokens"] == outcome.after_tokens
 
 
 def test_a_summary_that_fails_leaves_what_was_asked_for() -> None:
@@ -283,7 +303,10 @@ def test_a_summary_that_fails_leaves_what_was_asked_for() -> None:
 
     assert isinstance(outcome, Compacted)
     assert edits(outcome)
-    assert outcome.report["then"] == {"outcome": "refused", "reason": "summary-failed:empty"}
+    assert [(one["rung"], one["form"], one["outcome"], one["reason"]) for one in outcome.report["rungs"]] == [
+        ("clear", "edit", "compacted", "above-target"),
+        ("summarise", None, "refused", "summary-failed:empty"),
+    ]
 
 
 SMALL = cl.Policy(window_tokens=16_000, reserve_tokens=4_000, tail_tokens=10, target_tokens=200, clearing=Clearing(form="edit"))

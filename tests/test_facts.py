@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -61,6 +62,14 @@ def found(*messages: Message) -> dict[str, Kind]:
         ("по ст. 15.1 договора", "ст. 15.1", Kind.LEGAL),
         ("under § 12 of", "§ 12", Kind.LEGAL),
         ("diff --git a/x.py b/x.py", "diff --git a/x.py b/x.py", Kind.DIFF),
+        # inside of a token that is nothing by itself
+        ("checksum=9f3a61c07be2d845 ok", "9f3a61c07be2d845", Kind.HASH),
+        ("commit:a94a8fe5 id:PAY-1203", "PAY-1203", Kind.IDENTIFIER),
+        ("path=/srv/app.log", "/srv/app.log", Kind.PATH),
+        ('[{"id":"ORD-77","at":"2026-11-30T10:00:00Z","sum":1250}]', "2026-11-30T10:00:00Z", Kind.DATE),
+        ('[{"id":"ORD-77","sum":1250,"ok":true}]', "1250", Kind.NUMBER),
+        ('{"url":"https://example.org/a","file":"src/a.py:3"}', "https://example.org/a", Kind.URL),
+        ("<a>src/a.py</a>", "src/a.py", Kind.PATH),
     ],
 )
 def test_each_kind_is_found(text: str, fact: str, kind: Kind) -> None:
@@ -72,6 +81,25 @@ def test_each_kind_is_found(text: str, fact: str, kind: Kind) -> None:
 )
 def test_an_ordinary_word_is_no_anchor(word: str) -> None:
     assert kind_of(word) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["<b>done</b>", "self.read(first_name)", '{"name":"Ann","ok":true}', "a=1;b=2", "10:20:30", "x" * 500]
+)
+def test_a_token_without_a_name_inside_names_nothing(text: str) -> None:
+    """Marks of pages and symbols of code would bury the facts."""
+    assert found(*tool(text)) == {}
+
+
+def test_facts_of_one_long_line_keep_what_stands_around_them() -> None:
+    """Law L21: a file of JSON without spaces is one token, and each entry is as short as any other."""
+    text = json.dumps([{"id": f"ORD-{number}", "sum": 1_000 + number} for number in range(3_000)], separators=(",", ":"))
+
+    anchors = find_anchors(tool(text))
+
+    assert sum(anchor.kind is Kind.IDENTIFIER for anchor in anchors) == 3_000
+    assert max(len(anchor.source) for anchor in anchors) < 500
+    assert all(anchor.text in anchor.clause() for anchor in anchors)
 
 
 def test_an_error_is_kept_with_the_first_lines_of_its_trace() -> None:

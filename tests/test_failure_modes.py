@@ -146,7 +146,7 @@ def test_counter_may_fail_at_any_text(doing: str) -> None:
         made: Any = None
         with suppress(cl.PolicyError):
             made = DOINGS[doing](evolve(POLICY, counter=counter))
-        assert not isinstance(made, Compacted) or "then" in made.report
+        assert not isinstance(made, Compacted) or made.report["rungs"][-1]["outcome"] == "refused"
 
 
 def test_counter_that_is_not_additive_is_met() -> None:
@@ -161,6 +161,32 @@ def test_counter_that_is_not_additive_is_met() -> None:
         if isinstance(outcome, Compacted):
             assert outcome.after_tokens < outcome.before_tokens
             assert cl.check(outcome.conversation) == ()
+
+
+@pytest.mark.parametrize("pins", [(), (50,)])
+def test_half_a_character_in_quoted_words_is_no_new_fault(pins: tuple[int, ...]) -> None:
+    """Law L1: the words are quoted as they are (law L8), and were refused where they stood, too."""
+    turn = [{"role": "user", "content": "go on"}, {"role": "assistant", "content": "word " * 150}]
+    messages = [*(dict(message) for message in turn * 40), {"role": "user", "content": "last"}]
+    messages[50]["content"] = "half a \ud83d"
+
+    outcome = cl.compact(cl.parse(messages, dialect="anthropic"), cl.Policy(window_tokens=8_000), when="now", pins=pins)
+
+    assert "half a \ud83d" in compacted(outcome).conversation.messages[0].text + outcome.conversation.messages[1].text
+    assert [one.rule for one in cl.check(outcome.conversation)] == ["A-JSON-01"]
+
+
+def test_request_without_its_tools_is_compacted_all_the_same() -> None:
+    """Law L1: what a whole request lacks (B-TOOLCFG-01) is named at another message when the first call is gone."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "go on"}]}]
+    for turn in range(40):
+        call = {"toolUse": {"toolUseId": f"t{turn}", "name": "bash", "input": {}}}
+        result = {"toolResult": {"toolUseId": f"t{turn}", "content": [{"text": "word " * 150}]}}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+    outcome = cl.compact(cl.parse({"messages": messages}, dialect="bedrock"), cl.Policy(window_tokens=8_000), when="now")
+
+    assert [one.rule for one in cl.check(compacted(outcome).conversation) if one.level == "error"] == ["B-TOOLCFG-01"]
 
 
 def test_callbacks_may_call_the_library() -> None:
@@ -252,8 +278,7 @@ def test_store_may_fail_at_any_put(rungs: Any) -> None:
         if isinstance(outcome, Refused):
             assert (outcome.reason, outcome.conversation is conversation) == ("store-failed", True)
         else:
-            then: Any = outcome.report["then"]
-            assert then["reason"] == "store-failed"
+            assert outcome.report["rungs"][-1]["reason"] == "store-failed"
             assert all(cl.fetch(store, one.ref) for one in compacted(outcome).dropped if one.ref)
 
     assert whole.puts

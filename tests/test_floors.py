@@ -45,7 +45,7 @@ FLOORS: Final = (
     ("admission", "outputs", "recalling"),
     ("summaries",),
     ("dialects",),
-    ("redacting", "thoughts"),
+    ("log", "redacting", "thoughts"),
     ("clearing",),
     ("editing",),
     ("bulk",),

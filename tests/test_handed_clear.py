@@ -35,6 +35,7 @@ from compactlib.stubs import read_stub
 from compactlib.summaries.acceptance import Summary
 from compactlib.summaries.rendering import SummaryRequest, render_request
 from compactlib.summaries.schema import SCHEMAS, parse_sections
+from compactlib.tokens import MESSAGE_TOKENS, Anchor
 from compactlib.transcripts.lines import read_content
 
 LAYERS: Final = ("cut", "clear", "summarise", "truncate", "store")
@@ -45,16 +46,8 @@ ELSEWHERE: Final = {
     "test_dialect_bedrock.py": (158, 184),
     "test_handed_summarise.py": (66, 69, 72, 73, 80, 81, 82, 93, 177, 178, 181, 217, 220, 223, 231, 232, 246, 247),
     "test_handed_truncate.py": (118, 119, 120, 122, 125, 126, 128, 129, 130, 244),
+    "test_log.py": (179, 189, 190, 193),
 }
-LATER: Final = {
-    115: "scales estimates of single messages by a measured total; sizes here are what the counter says",
-    179: "what a compaction appends to a session's log: the writer of it is the live loop's",
-    189: "what the next append does to a log that was cut off: likewise",
-    190: "what the next append does to a log without a last newline: likewise",
-    193: "two writers of one log: likewise",
-}
-"""Reports that cannot be run, and why."""
-
 LONG: Final = "said the tool again and again, and all of it was well\n" * 40
 
 
@@ -67,7 +60,7 @@ def reports(shared: Path) -> dict[int, dict[str, Any]]:
 def test_every_report_is_accounted_for(shared: Path) -> None:
     """Run here, run elsewhere, or named with the reason why not; none twice."""
     elsewhere = [number for numbers in ELSEWHERE.values() for number in numbers]
-    named = [*CLEAR, *SCENARIOS, *elsewhere, *LATER]
+    named = [*CLEAR, *SCENARIOS, *elsewhere]
 
     assert sorted(named) == sorted(reports(shared))
 
@@ -434,8 +427,24 @@ def damaged_log_is_read_on(given: Any, expected: Any) -> None:
     assert expected.get("findings_include", ["unreadable_line"]) == ["unreadable_line"]
 
 
+def measured_sizes_decide(given: Any, expected: Any) -> None:
+    messages = [{"role": "user", "content": "x" * (tokens - MESSAGE_TOKENS)} for tokens in given["estimates"]]
+    conversation = cl.parse(messages, dialect="openai-chat")
+    policy = cl.Policy(window_tokens=1_000_000, tail_tokens=given["keep_tokens"], counter=len, retain_prompts=False)
+    anchor = Anchor(given["measured_total"], len(messages))
+
+    for measured, kept in ((None, 3), (anchor, expected["kept_messages"])):
+        outcome = cl.compact(conversation, policy, when="now", anchor=measured)
+        assert isinstance(outcome, cl.Compacted)
+        assert conversation.length - outcome.cut == kept
+    corrected = outcome.report["corrected"]
+    assert isinstance(corrected, dict)
+    assert round(corrected["reported_tokens"] / corrected["counted_tokens"], 2) == expected["scale"]
+
+
 SCENARIOS: Final[dict[int, Callable[[Any, Any], None]]] = {
     65: parts_of_a_long_span,
+    115: measured_sizes_decide,
     139: pictures_beside_words,
     164: newest_result_stays,
     174: reasoning_goes_with_its_turn,

@@ -184,6 +184,21 @@ def test_a_counter_that_is_not_additive_is_met_all_the_same() -> None:
     assert all(size(request, counter) <= 9_000 for request in requests)
 
 
+@pytest.mark.parametrize("budget_tokens", range(8_000, 32_000, 3_000))
+def test_a_counter_that_finds_long_texts_dearer_is_met_in_any_window(budget_tokens: int) -> None:
+    """Law L15: room that the sums left over is none where the whole is dearer; a part that goes on is measured whole, too."""
+
+    def counter(text: str) -> int:
+        return len(text) // 4 * (9 if len(text) > 20_000 else 8) // 8
+
+    requests = render_request(session(40, LOG), schema=FULL, max_tokens=300, budget_tokens=budget_tokens, counter=counter)
+    later = [continued(one, "- item\n" * 150, budget_tokens=budget_tokens, counter=counter) for one in requests[1:]]
+
+    assert requests
+    assert None not in later
+    assert all(size(one, counter) <= budget_tokens for one in [*requests, *later] if one is not None)
+
+
 def test_a_later_part_continues_the_summary_of_the_one_before() -> None:
     """The running summary takes the place of the previous one, once, and the part still fits."""
     requests = render_request(

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 import json
 import struct
 from typing import Any
 
 import pytest
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 
 import compactlib as cl
 from compactlib.outcomes import Compacted, Refused
 from compactlib.summaries.rendering import SummaryRequest
+from compactlib.tasks import RUNGS
+from compactlib.tokens import Memo
 from compactlib.tokens.usage import Anchor
 
 from .test_digesting import long, nobody
+from .test_handmade import BASES
 from .test_turns import call, model, text, user
 
 POLICY = cl.Policy(window_tokens=32_000)
@@ -30,6 +36,41 @@ def fails(request: SummaryRequest) -> str:
 def compacted(outcome: cl.Outcome) -> Compacted:
     assert isinstance(outcome, Compacted), outcome.reason
     return outcome
+
+
+# --- What the rungs say together -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [3_000, 5_000, 16_000])
+@pytest.mark.parametrize("dialect", BASES)
+def test_what_was_dropped_is_told_once(dialect: str, window: int) -> None:
+    """By whichever rungs: as many tokens as the request became smaller by, and as the head has that was put there."""
+    conversation = cl.convert(long(), dialect=dialect).conversation
+    digests = cl.digest(conversation, evolve(POLICY, digest_every_turns=1)).digests
+    theirs = set(map(id, conversation.messages))
+    seen = set()
+    for count in range(1, len(RUNGS) + 1):
+        for rungs in itertools.combinations(RUNGS, count):
+            store = cl.MemoryStore()
+            policy = cl.Policy(window_tokens=window)
+            outcome = compacted(cl.compact(conversation, policy, when="now", rungs=rungs, digests=digests, store=store))
+            tail = len(conversation.messages) - conversation.position(outcome.cut) if outcome.cut else len(conversation.messages)
+            memo, made = Memo(), outcome.conversation.messages[: len(outcome.conversation.messages) - tail]
+            head = sum(memo.message(one) for one in made if id(one) not in theirs)
+            seen.add(tuple(dict.fromkeys(one.rung for one in outcome.dropped)))
+
+            assert sum(one.tokens for one in outcome.dropped) == outcome.before_tokens - outcome.after_tokens + head, rungs
+            assert [one["rung"] for one in outcome.report["rungs"]] == list(rungs[: len(outcome.report["rungs"])])
+
+    assert ("clear", "collapse", "summarise") in seen or window != 5_000
+
+
+def test_requests_for_a_summary_that_failed_stand_in_the_report_of_the_snip() -> None:
+    """Law L24: they were paid for, whatever was done without them."""
+    outcome = compacted(cl.compact(long(), POLICY, when="now", rungs=["summarise", "snip"], summarise=fails))
+
+    assert [(one["rung"], one["outcome"]) for one in outcome.report["rungs"]] == [("summarise", "refused"), ("snip", "compacted")]
+    assert [one["verdict"] for one in outcome.report["asked"]] == ["exception"]
 
 
 # --- Snip ------------------------------------------------------------------------------------------------------------
@@ -219,6 +260,36 @@ def test_what_a_provider_reported_decides_whether_it_is_due() -> None:
     assert cl.compact(conversation, cl.Policy(window_tokens=80_000)).reason == "below-trigger"
     assert isinstance(cl.compact(conversation, evolve(POLICY, trigger_tokens=15_000), anchor=large), Compacted)
     assert cl.compact(conversation, evolve(POLICY, trigger_tokens=15_000), anchor=small).reason == "below-trigger"
+
+
+def half(text: str) -> int:
+    """A counter that sees half of what there is."""
+    return (len(text) + 1) // 2
+
+
+@given(st.integers(1, 40), st.integers(0, 30))
+def test_what_is_kept_is_counted_as_the_provider_counts(times: int, later: int) -> None:
+    """Whoever counts by half, and is told so, cuts where one cuts who counts the whole (law L3)."""
+    conversation = long()
+    exact = evolve(POLICY, window_tokens=2_000 * times + 60_000, tail_tokens=300 * times, counter=len)
+    position = len(conversation.messages) - later
+    covered = evolve(conversation, messages=conversation.messages[:position])
+    anchor = Anchor(Memo(len).request(covered), position)
+    wanted = compacted(cl.compact(conversation, exact, when="now"))
+    found = compacted(cl.compact(conversation, evolve(exact, counter=half), when="now", anchor=anchor))
+
+    assert found.cut == wanted.cut
+    assert abs(found.before_tokens - wanted.before_tokens) < wanted.before_tokens // 50
+    assert found.report["corrected"] is not None
+
+
+def test_report_that_contradicts_the_rules_of_sizes_corrects_nothing() -> None:
+    """Fewer tokens than the messages take without a word in them: it is of something else."""
+    conversation = long()
+    outcome = cl.compact(conversation, POLICY, when="now", anchor=Anchor(3, len(conversation.messages)))
+
+    assert outcome.report["corrected"] is None
+    assert outcome.before_tokens == Memo().request(conversation)
 
 
 def test_report_from_before_the_last_compaction_is_passed_over() -> None:

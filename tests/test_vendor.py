@@ -66,6 +66,23 @@ def test_copy_compacts_without_anything_but_attrs(copy: Path) -> None:
     assert set(done.stdout.split()) == {"agent_core", "attr", "attrs"}
 
 
+def test_copy_names_what_is_there_and_nothing_else(copy: Path) -> None:
+    """``from copy import *`` takes every public name that does not live in a wing, and what does is told apart from a slip."""
+    there = sorted(name for name, home in compactlib._HOMES.items() if home.split(".")[0] not in vendor.WINGS)
+    code = (
+        "import agent_core; from agent_core import *; names = sorted(set(dir()) & set(agent_core._HOMES))\n"
+        "assert dir(agent_core) == sorted([*agent_core.__all__, '__version__'])\n"
+        "try: agent_core.load\n"
+        "except AttributeError as error: assert 'lives in a wing' in str(error)\n"
+        "print(*names)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=copy.parent, capture_output=True, text=True)
+
+    assert done.stderr == ""
+    assert done.stdout.split() == there
+    assert set(compactlib.__all__) - set(there) == {"load"}
+
+
 def imported(path: Path) -> Iterator[str]:
     """The top-level packages that a file imports, relative imports aside."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -26,8 +26,9 @@ from ..outcomes import Compacted, Outcome, Refused, Unchanged
 from ..protocol.context_edits import edits_in
 from ..store import DirectoryStore
 from ..visible import effective
-from .describing import spelled_out
+from .describing import spelled_out, tried
 from .digests import Digests, digests_made
+from .log import log_option, log_outcome, refuse_log
 from .options import (
     check_profile,
     counter_of,
@@ -69,6 +70,7 @@ _SAID: Final = {
 @policy_options
 @summariser_options
 @click.option("--out", type=OutPath(path_type=Path, dir_okay=False), help="Write the new conversation to this file.")
+@log_option
 @click.option("--focus", metavar="TEXT", help="What the summary is to pay attention to.")
 @click.option(
     "--store",
@@ -85,6 +87,7 @@ _SAID: Final = {
 def compact(
     file: str,
     out: Path | None,
+    log: Path | None,
     focus: str | None,
     store: Path | None,
     redacts: bool,
@@ -110,6 +113,8 @@ def compact(
     report_problems(source)
     if out is not None:
         refuse_out(out, file)
+    if log is not None:
+        refuse_log(log, file, out)
     conversation = source.transcript.conversation
     check_profile(profile, conversation.dialect)
     policy = policy_for(source.transcript, policy)
@@ -118,6 +123,8 @@ def compact(
     outcome = run_compaction(
         conversation, policy, summarise=summariser, when="now", focus=focus, store=kept, digests=digests.texts
     )
+    if log is not None:
+        log_outcome(log, outcome, summariser=summariser.asked.name)
     if out is not None and isinstance(outcome, Compacted):
         write_aside(out, dumps(render(outcome.request)))
     if output_format == "json":
@@ -132,6 +139,8 @@ def compact(
             elif outcome.summary:
                 _show_summary(page, outcome.summary)
             page.line(f"written: {out}" if out is not None else "nothing was written; --out FILE writes the new conversation")
+            if log is not None:
+                page.line(f"logged: {log}")
             if out is not None and _asked_for(outcome) and outcome.request is outcome.conversation:
                 page.line(
                     "it is a list of messages, which has no place for what is to be asked for; the request needs it all the same"
@@ -188,8 +197,8 @@ def _show_outcome(page: Page, source: Source, outcome: Outcome, policy: Policy, 
     page.line()
     _show_bars(page, divided, policy.window_tokens)
     _show_kinds(page, divided, policy.window_tokens)
-    if isinstance(outcome, Refused) and outcome.irreducible:
-        page.table([["what has to stay", _parts(outcome)]])
+    if isinstance(outcome, Refused) and (outcome.irreducible or tried(outcome)):
+        page.table([*_tried_rows(outcome), *([["what has to stay", _parts(outcome)]] if outcome.irreducible else [])])
         page.line()
 
 
@@ -231,7 +240,7 @@ def _figures(divided: list[dict[str, int]], kind: str, window: int) -> list[Piec
 def _show_result(page: Page, outcome: Compacted, summariser: Metered, digests: Digests) -> None:
     """Where it was cut and why, what went, and what it cost."""
     report = outcome.report
-    rows = _cleared_rows(outcome)
+    rows = [*_tried_rows(outcome), *_cleared_rows(outcome)]
     if report["cut"] is not None:
         rows += _summary_rows(outcome)
     if report["sizes"] is not None:
@@ -246,6 +255,11 @@ def _show_result(page: Page, outcome: Compacted, summariser: Metered, digests: D
         rows.append(("cache", f"the request differs from message {outcome.first_changed} on; a cached prefix ends there"))
     page.table([((name, "bold"), said) for name, said in rows])
     page.line()
+
+
+def _tried_rows(outcome: Outcome) -> list[tuple[str, str]]:
+    """What the rungs came to, where several were tried."""
+    return [("" if place else "tried", line) for place, line in enumerate(tried(outcome))]
 
 
 def _digest_rows(digests: Digests, outcome: Outcome) -> list[tuple[str, str]]:

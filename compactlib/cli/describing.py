@@ -1,9 +1,10 @@
 """
-Messages in words: one line each, or whole.
+Messages in words, one line each or whole, and the rungs of a compaction.
 
 What this is
     `glance` says in a few words what a message holds, `spelled_out` says all
-    of it.
+    of it.  `tried` says what the rungs came to, `bound_to` what a request has
+    to say because its messages were changed.
 
 Rules it obeys
     * Both only choose words; escaping is done where they are printed.
@@ -18,10 +19,14 @@ from __future__ import annotations
 import json
 from typing import assert_never
 
+from ..dialects.reading import dumps
 from ..model import Block, Call, Json, Media, Message, Opaque, Reasoning, Result, Text
-from .printing import shortened
+from ..outcomes import Outcome
+from ..protocol.repair import Repaired
+from ..redacting import Redacted
+from .printing import number, shortened
 
-__all__ = ["glance", "spelled_out"]
+__all__ = ["asked_of_it", "bound_to", "glance", "spelled_out", "tried"]
 
 _GLANCE_CHARS = 60
 _ROLES = {"model": "model", "user": "user", "tool": "tool", "system": "system", "developer": "developer", "other": "other"}
@@ -70,6 +75,29 @@ def spelled_out(block: Block) -> str:
             return f"[{block.kind}]"
         case _:
             assert_never(block)
+
+
+def tried(outcome: Outcome) -> list[str]:
+    """What each rung came to, a line each; nothing where only one of them ran."""
+    rungs: Json = outcome.report["rungs"]
+    return [
+        f"{one['rung']}{', by asking the provider' if one['form'] == 'edit' else ''}: {one['reason']}"
+        + (f", {number(one['after_tokens'])} tokens" if one["outcome"] == "compacted" else "")
+        for one in (rungs if len(rungs) > 1 else ())
+    ]
+
+
+def bound_to(made: Repaired | Redacted) -> str:
+    """What a request has to say because of what was changed before its reasoning, in words."""
+    return (
+        "the model refuses reasoning behind what was changed, unless the request says "
+        f"thinking = {dumps(dict(made.thinking or {}))} and has the beta {','.join(made.betas)} (A-THINK-07)"
+    )
+
+
+def asked_of_it(made: Repaired | Redacted) -> dict[str, Json]:
+    """The same for programs."""
+    return {"thinking": None if made.thinking is None else dict(made.thinking), "betas": list(made.betas)}
 
 
 def _arguments(arguments: Json) -> str:

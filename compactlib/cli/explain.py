@@ -24,6 +24,7 @@ from ..store import MemoryStore
 from ..summaries.extractive import Extractive
 from ..summaries.rendering import SummaryRequest
 from ..turns import turns
+from .describing import tried
 from .digests import Digests, digests_made
 from .options import (
     check_profile,
@@ -122,6 +123,7 @@ def explain(
         _Step("L3", "where it may be cut", (_some("at prompts", cuts.turn), _some("between steps", cuts.step))),
         *_cleared(outcome),
         *_digested(outcome, digests),
+        *([_Step("L6, L24", "what was tried", tuple(lines))] if (lines := tried(outcome)) else []),
         *_decided(outcome),
         *_asked(outcome, asked, policy),
         *_result(outcome),

@@ -40,6 +40,7 @@ from ..transcripts.lineage import increasing
 from ..transcripts.lines import as_utf8
 from ..transcripts.rewriting import rewrite
 from ..turns import divide
+from .describing import asked_of_it, bound_to
 from .options import check_profile, file_argument, format_option, input_option, profile_option
 from .originals import original_option, read_original
 from .printing import Page, Piece, count, print_json
@@ -113,6 +114,7 @@ def _as_json(repaired: Repaired) -> Json:
     return {
         "fixes": [_fix_as_json(fix) for fix in repaired.fixes],
         "left": [_left_as_json(one) for one in repaired.left],
+        **asked_of_it(repaired),
         "messages": render_messages(repaired.conversation),
     }
 
@@ -149,6 +151,8 @@ def _show(source: Source, repaired: Repaired, *, diff: bool, out: Path | None, c
         for pieces in _diff(source, repaired.conversation) if session is None else _session_diff(source.content, session):
             page.line(*pieces)
     page.line(*_verdict(repaired))
+    if repaired.thinking is not None:
+        page.line(bound_to(repaired))
     if not close and (pending := _pending(repaired.conversation)):
         verb, them = ("is", "it") if pending == 1 else ("are", "them")
         page.line(f"{count(pending, 'call')} {verb} pending; --close answers {them}")

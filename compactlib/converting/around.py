@@ -95,9 +95,9 @@ _ANYTHING: Final[Json] = {"type": "object", "properties": {}}
 _PARALLEL_FLAG: Final = frozenset({"openai-chat", "openai-responses", "mistral"})
 
 
-def _camel(key: str) -> str:
+def _camel(key: object) -> str:
     """A key of Gemini's as the proto is spelled in JSON."""
-    first, *rest = key.split("_")
+    first, *rest = str(key).split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 

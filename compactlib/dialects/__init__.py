@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from ..arguments import shown
+from ..arguments import shown, told
 from ..errors import PolicyError, WireError
 from ..model import Conversation, Envelope, Json, Message, Origin, need_conversation
 from ..protocol.profiles import PROFILES
@@ -158,7 +158,9 @@ def render(conversation: Conversation) -> Any:
 
     Raises:
         PolicyError: *conversation* is none.
-        WireError: no dialect is called as its `dialect` says.
+        WireError: no dialect is called as its `dialect` says, or a message
+            that was made by hand has a shape that the dialect has not; the
+            error names it.
 
     >>> body = {"model": "m", "messages": [{"content": "hi", "role": "user"}]}
     >>> render(parse(body, dialect="openai-chat")) == body
@@ -172,7 +174,7 @@ def render(conversation: Conversation) -> Any:
     if fields is not None:
         place = messages_key(conversation.dialect)
         messages = conversation.messages
-        if len(messages) == 1 and messages[0].wire.form == LONE:
+        if len(messages) == 1 and messages[0].wire.form == LONE and isinstance(messages[0].content, str):
             body = messages[0].content
         body = {key: body if key == place else give(value) for key, value in fields}
     if kind == "str":
@@ -183,10 +185,26 @@ def render(conversation: Conversation) -> Any:
 
 
 def render_messages(conversation: Conversation, give: Take = copy_json) -> list[Json]:
-    """Only the messages, as the wire has them: the fused head is one message."""
+    """
+    Only the messages, as the wire has them: the fused head is one message.
+
+    Raises:
+        WireError: as `render`.
+    """
     write = _module(conversation.dialect).render_message
     start, stop = conversation.fused
     messages = conversation.messages
     if stop > start:
         messages = (*messages[:start], fused(messages[start:stop]), *messages[stop:])
-    return [write(message, give) for message in messages]
+    made: list[Json] = []
+    try:
+        made.extend(write(message, give) for message in messages)  # what was written before an error stays, and is counted
+    except WireError as error:
+        place = f"$.{PROFILES[conversation.dialect].messages_key}[{len(made)}]"
+        raise WireError(place + error.path[1:], error.problem, hint=error.hint) from None
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # a key that the shape names and no dialect's word gives, a value of another kind: made by hand, for `parse` makes none
+        place = f"$.{PROFILES[conversation.dialect].messages_key}[{len(made)}]"
+        hint = "messages made by `parse` have the shapes of their dialect, and `convert` gives them those of another"
+        raise WireError(place, f"its wire has a shape that {conversation.dialect} has not: {told(error)}", hint=hint) from None
+    return made

@@ -97,8 +97,9 @@ def parse_messages(raw: list[Json], take: Take) -> list[Message]:
             blocks = []
             for block in content:
                 blocks.append(_parse_block(block, take))
+            content, blocks = tuple(blocks), None
             shape = shapes(role).get(tuple(item)) or shape_of(item, role, _MESSAGE_KEYS, take)
-            append(new_message(_ROLES.get(role, "other"), tuple(blocks), shape))
+            append(new_message(_ROLES.get(role, "other"), content, shape))
     except ShapeError as error:
         where = f"$.messages[{len(messages)}]" + (f".content[{len(blocks)}]" if blocks is not None else "")
         raise WireError(where + error.path, error.problem) from None

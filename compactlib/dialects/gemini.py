@@ -54,6 +54,7 @@ from ..model import (
     new_message,
     new_result,
     new_text,
+    new_wire,
     wire,
 )  # fmt: skip
 from .shapes import (
@@ -278,7 +279,7 @@ def _parse_plain_call(raw: dict[str, Json], value: dict[str, Json], take: Take) 
             return None
         behind, before = _SIGNED_CALLS[keys]
         for first in raw:
-            shape = Wire("functionCall", behind if first == "functionCall" else before, (("thoughtSignature", seal),), "2")
+            shape = new_wire("functionCall", behind if first == "functionCall" else before, (("thoughtSignature", seal),), "2")
             break
     return new_call(call_id, name, take(value["args"]), shape)
 
@@ -297,7 +298,7 @@ def _parse_plain_response(value: dict[str, Json]) -> Result | None:
     shape = known.get(name)
     if shape is None:
         rest = (("functionResponse", {"name": name}),) if len(keys) == 3 else ()
-        shape = Wire("functionResponse", ("functionResponse", *keys), rest)
+        shape = new_wire("functionResponse", ("functionResponse", *keys), rest)
         if len(known) < _SHAPES_KEPT:
             known[name] = shape
     return new_result(call_id, (new_text(words, _member(key)),), shape)

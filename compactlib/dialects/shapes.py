@@ -12,10 +12,11 @@ dialect adds where that stood.
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from ..arguments import shown
 from ..errors import WireError
-from ..model import Block, Json, Text, Wire, wire
+from ..model import Block, Json, Text, Wire, new_wire, wire
 from .reading import dumps
 
 __all__ = [
@@ -88,7 +89,17 @@ def shape_of(raw: dict[str, Json], tag: str, known: Set[str], take: Take, form: 
     keys = tuple(raw)
     if raw.keys() <= known:
         return wire(tag, keys, form)
-    return Wire(tag, keys, tuple([(key, take(value)) for key, value in raw.items() if key not in known]), form)
+    _need_names(keys)
+    return new_wire(tag, keys, tuple([(key, take(value)) for key, value in raw.items() if key not in known]), form)
+
+
+def _need_names(keys: tuple[Any, ...]) -> None:
+    """Refuse keys that JSON has not, which a body of Python objects may have."""
+    try:
+        "".join(keys)
+    except TypeError:
+        odd = next(key for key in keys if not isinstance(key, str))
+        raise ShapeError("", f"the key {shown(odd)} is no string") from None
 
 
 def write(shape: Wire, known: dict[str, Json], give: Take) -> dict[str, Json]:
@@ -124,12 +135,15 @@ def shape_of_nested(raw: dict[str, Json], tag: str, known: Set[str], known_insid
     if not inner.keys() <= known_inside:
         rest.append((tag, {key: take(value) for key, value in inner.items() if key not in known_inside}))
     form = "" if count == 1 else str(count)
-    return Wire(tag, keys, tuple(rest), form) if rest else wire(tag, keys, form)
+    if not rest:
+        return wire(tag, keys, form)
+    _need_names(keys)
+    return new_wire(tag, keys, tuple(rest), form)
 
 
 def write_nested(shape: Wire, known: dict[str, Json], known_inside: dict[str, Json], give: Take) -> dict[str, Json]:
     """The object that had this *shape*, as `write` does it."""
-    count = int(shape.form or 1)
+    count = shape.outside
     rest = dict(shape.rest)
     beneath: dict[str, Json] = rest.pop(shape.tag, {})
     inner = {key: give(beneath[key]) if key in beneath else known_inside[key] for key in shape.keys[count:]}
@@ -146,7 +160,7 @@ def spell(value: Json, tag: str) -> Text:
     >>> spell({"degrees": 21}, "json").text
     '{"degrees":21}'
     """
-    return Text(dumps(value), Wire(tag, (), ((tag, value),)))
+    return Text(dumps(value), new_wire(tag, (), ((tag, value),)))
 
 
 def is_spelled(text: Text) -> bool:

@@ -274,11 +274,11 @@ class _Writer:
     def _named(self, at: int, call: OpenCall) -> Message:
         """A tool message that says which call it answers."""
         message, source = self.slots[at]
-        (result,) = message.results
         if at not in self.unnamed:
             return message
+        result, *more = message.results
         self.draft.say("rename-id", self.unnamed[at], source, *_said("said that the result answers {}", [call]))
-        return evolve(message, content=(evolve(result, call_id=call.call.id),), wire=with_key(message.wire, "tool_call_id"))
+        return evolve(message, content=(evolve(result, call_id=call.call.id), *more), wire=with_key(message.wire, "tool_call_id"))
 
     # -- both ----------------------------------------------------------------------------------------------------------
 

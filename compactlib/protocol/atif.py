@@ -119,7 +119,7 @@ class AtifReader(Reader):
             if block.mime not in _IMAGES:
                 words = f"a picture has the media_type {quote(block.mime)}"
                 self.report("T-IMG-01", f"{path}/source", words, "image/jpeg, image/png, image/gif or image/webp")
-            if not block.url or block.url.startswith("data:") or "data" in source:
+            if not block.url or block.url.startswith("data:") or (isinstance(source, dict) and "data" in source):
                 words = "a picture has no path" if not block.url else "a picture stands in the trajectory itself"
                 self.report("T-IMG-01", f"{path}/source", words, "the path of a file beside the trajectory")
             return

@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..model import Conversation, Json, Reasoning
-from ..models import model_named
+from ..models import model_named, name_of
 
 __all__ = ["BINDING_BETA", "betas_for", "dropping", "is_bound", "model_field", "with_model_field", "with_thinking"]
 
@@ -57,8 +57,7 @@ def is_bound(conversation: Conversation, *, model: str | None = None) -> bool:
     """
     if conversation.dialect not in _PLACES:
         return False
-    name = conversation.setting(_PLACES[conversation.dialect])
-    known = (model_named(name) if isinstance(name, str) else None) or model_named(model or "")
+    known = model_named(name_of(conversation.setting(_PLACES[conversation.dialect]), model))
     thinking = _thinking(conversation)
     binding = thinking.get("block_binding")
     dropped = isinstance(binding, dict) and binding.get("prefix_mismatch_behavior") == "drop_block"
@@ -81,6 +80,8 @@ def dropping(before: Conversation, after: Conversation, *, model: str | None = N
         return None
     pairs = zip(before.messages, after.messages, strict=False)
     changed = next((at for at, (old, new) in enumerate(pairs) if old is not new), len(before.messages))
+    if (before.system, before.tools) != (after.system, after.tools):
+        changed = 0  # they stand before all
     if not any(isinstance(block, Reasoning) for message in after.messages[changed:] for block in message.blocks):
         return None
     said = _thinking(after)

@@ -271,7 +271,7 @@ def with_arguments(call: Call, arguments: Json, dialect: str) -> Call:
 
 def _nested_with_key(shape: Wire, key: str, *, inside: bool) -> Wire:
     """`with_key` of a shape whose last keys are those of the object in it under its tag, or of that object."""
-    count = int(shape.form or 1)
+    count = shape.outside
     outer = Wire(shape.tag, shape.keys[:count], shape.rest)
     inner = Wire(shape.tag, shape.keys[count:], tuple((shape.get(shape.tag) or {}).items()))
     if inside:

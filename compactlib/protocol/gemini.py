@@ -238,7 +238,7 @@ class GeminiReader(Reader):
         """What holds for a part wherever it stands."""
         if isinstance(block, Opaque):
             fields = {key for key, value in block.value.items() if value is not None} if isinstance(block.value, dict) else set()
-            unknown = sorted(fields - _BESIDE)
+            unknown = sorted(fields - _BESIDE, key=str)
             words = f"a part with the unknown field {quote(unknown[0])}" if unknown else "a part without data"
             case = "unknown-field" if unknown else None
             self.report("G-EMPTY-02", _part(place), words, "one data field, such as text", case=case)

@@ -369,9 +369,9 @@ class OpenAIChatReader(Reader):
 
 def _keys(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The keys of a call's object, and of the object inside it; the wire's form says how many are the first, if not one."""
-    keys, form = call.wire.keys, call.wire.form
-    count = int(form) if form.isdecimal() else 1 if call.wire.tag in ("function", "custom") else 0
-    return (keys[:count], keys[count:]) if call.wire.tag != "tool_use" else (keys, ())
+    keys, tag = call.wire.keys, call.wire.tag
+    count = call.wire.outside if call.wire.form.isdecimal() or tag in ("function", "custom") else 0
+    return (keys[:count], keys[count:]) if tag != "tool_use" else (keys, ())
 
 
 def _is_marker(text: str) -> bool:

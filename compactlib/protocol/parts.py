@@ -51,7 +51,7 @@ def unknown_response(call: Call, text: str) -> Result:
 def with_name(result: Result, name: str) -> Result:
     """The response with this name; its id, where it has one, stays."""
     shape = result.wire
-    count = int(shape.form or 1)
+    count = shape.outside
     outer, inner = shape.keys[:count], shape.keys[count:]
     residue = dict(shape.get(shape.tag) or {})
     residue.pop("name", None)
@@ -82,7 +82,7 @@ def without_parts(result: Result) -> Result:
     if isinstance(content, tuple) and not all(isinstance(part, Text) for part in content):
         return result
     shape = result.wire
-    count = int(shape.form or 1)
+    count = shape.outside
     keys = (*shape.keys[:count], *(key for key in shape.keys[count:] if key != "parts"))
     return evolve(result, wire=evolve(shape, keys=keys))
 
@@ -90,7 +90,7 @@ def without_parts(result: Result) -> Result:
 def signed_call(call: Call, seal: str = SENTINEL) -> Call:
     """The call with this signature; with the one that stands for one that never was, if none is given."""
     shape = call.wire
-    count = int(shape.form or 1)
+    count = shape.outside
     rest = tuple((key, value) for key, value in shape.rest if key not in SIGNATURES)
     outer = tuple(key for key in shape.keys[:count] if key not in SIGNATURES)
     name = SIGNATURES["_" in shape.tag]  # in the spelling of its neighbour

@@ -68,6 +68,7 @@ from ..turns import Kind, divide, origins
 from .alternation import ALTERNATION, alternate
 from .answering import answer_calls
 from .automaton import Neighbours
+from .binding import betas_for, dropping
 from .draft import Draft, Fix, Piece, Slot, pieces_of, rebuilt, spoken
 from .items import mend_items
 from .mending import mend_blocks, move_images
@@ -115,11 +116,19 @@ class Repaired:
         conversation: valid but for what is left; the input itself if nothing was done.
         fixes: what was done, in order.
         left: errors that no safe fix mends.
+        thinking: what the request has to say of thinking from now on, because reasoning stands behind what was mended and
+            the model refuses it otherwise (A-THINK-07): the value of ``thinking``, as in `Compacted`.
     """
 
     conversation: Conversation
     fixes: tuple[Fix, ...] = ()
     left: tuple[Left, ...] = ()
+    thinking: Mapping[str, Json] | None = None
+
+    @property
+    def betas(self) -> tuple[str, ...]:
+        """The beta headers that `thinking` needs."""
+        return betas_for(self.thinking)
 
 
 def repair(
@@ -189,7 +198,7 @@ def repair(
         if len(draft.fixes) == done:
             break
     left = tuple(Left(violation, _reason(draft, violation)) for violation in errors)
-    return Repaired(draft.conversation, tuple(draft.fixes), left)
+    return Repaired(draft.conversation, tuple(draft.fixes), left, dropping(conversation, draft.conversation))
 
 
 # -- passes over whole messages ----------------------------------------------------------------------------------------

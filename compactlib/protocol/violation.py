@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
+from ..arguments import shown
 from .rules import Level
 
 __all__ = ["Violation", "in_order", "quote", "quote_all"]
@@ -56,13 +57,15 @@ class Violation:
     call_ids: tuple[str, ...] = ()
 
 
-def quote(text: str) -> str:
+def quote(text: object) -> str:
     r"""
-    *text* in quotes, escaped and cut to a bounded length.
+    *text* in quotes, escaped and cut to a bounded length; what is no text, in a body made by hand, as any message shows it.
 
     >>> print(quote("call\n\u202e1"), quote("x" * 100)[-6:])
     'call\n\u202e1' xx...'
     """
+    if not isinstance(text, str):
+        return shown(text)
     return repr(text if len(text) <= _QUOTED_CHARS else text[: _QUOTED_CHARS - 3] + "...")
 
 
@@ -73,10 +76,10 @@ def quote_all(ids: Sequence[str]) -> str:
     >>> quote_all(["a"]), quote_all(["a", "b"]), quote_all(["a", "b", "c", "d", "e"])
     ("'a'", "'a' and 'b'", "'a', 'b', 'c' and 2 more")
     """
-    shown = [quote(key) for key in ids[:_QUOTED_IDS]]
-    more = len(ids) - len(shown)
-    last = f"{more} more" if more else shown.pop()
-    return f"{', '.join(shown)} and {last}" if shown else last
+    quoted = [quote(key) for key in ids[:_QUOTED_IDS]]
+    more = len(ids) - len(quoted)
+    last = f"{more} more" if more else quoted.pop() if quoted else "no id"
+    return f"{', '.join(quoted)} and {last}" if quoted else last
 
 
 def in_order(violations: Iterable[Violation]) -> tuple[Violation, ...]:

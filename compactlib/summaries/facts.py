@@ -47,7 +47,7 @@ from typing import Final
 from attrs import field, frozen
 
 from ..deeds import deed
-from ..markers import Issued
+from ..markers import Issued, read_marker
 from ..model import Call, Message, Origin, Result, Text
 from ..signals import choose_signals, find_signals, looks_failed
 from ..stubs import read_stub
@@ -56,7 +56,19 @@ from ..tokens import Counter
 from .cues import cues, sentences
 from .transcript import argument_text, calls_by_result, with_origins
 
-__all__ = ["Anchor", "Appendix", "Kind", "Tokens", "find_anchors", "kind_of", "missing", "place_of", "write_appendix"]
+__all__ = [
+    "Anchor",
+    "Appendix",
+    "Kind",
+    "Tokens",
+    "as_item",
+    "find_anchors",
+    "kind_of",
+    "missing",
+    "named_in",
+    "place_of",
+    "write_appendix",
+]
 
 
 class Kind(enum.Enum):
@@ -210,6 +222,33 @@ def kind_of(token: str) -> Kind | None:
     return kind
 
 
+def named_in(token: str) -> Iterator[tuple[Kind, int, int]]:
+    """
+    What a token that is nothing by itself names inside: the values of ``key=value``, and of JSON without spaces.
+
+    Symbols are left out, for code is made of them.
+
+    >>> text = '"order":"AB-77","sum":1250,"file":src/a.py:3'
+    >>> [text[start:stop] for _, start, stop in named_in(text)]
+    ['AB-77', '1250', 'src/a.py:3']
+    """
+    for found in _inside().finditer(token):
+        kind = kind_of(found[0])
+        start = found.start()
+        if kind is None and ":" in found[0]:
+            start = token.index(":", start) + 1
+            kind = kind_of(token[start : found.end()])
+        if kind is not None and kind is not Kind.SYMBOL:
+            yield kind, start, found.end()
+
+
+@cache
+def _inside() -> re.Pattern[str]:
+    """The pieces of a token that may be names: addresses, and what stands between marks."""
+    between = r"[^\s\"'`()\[\]{}<>,;=|*«»„“”‘’→:]"
+    return re.compile(rf"[a-z][a-z0-9+]{{1,9}}://[^\s\"'`<>()\[\]{{}}|,]+|(?!(?<=<)/){between}{{3,}}(?::{between}+)*")
+
+
 @cache
 def _change() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """A value that was changed, and what stands behind the arrow; a number is in both."""
@@ -263,11 +302,16 @@ def find_anchors(messages: Sequence[Message], *, first: int = 0, issued: Issued 
         issued: the references given out before; the stubs that bear them state no facts.
     """
     ranked: list[list[Anchor]] = [[] for _ in range(max(_RANKS.values()) + 1)]
-    seen: set[str] = set()
+    seen = set(issued)  # the appendix leads to these by itself
     looked = _Looked()
+    read: set[tuple[str, bool, bool]] = set()
     calls = calls_by_result(messages)
     for place in range(len(messages) - 1, -1, -1):
-        for text, is_person, may_fail in _texts(messages[place], calls, issued):
+        for said in _texts(messages[place], calls, issued):
+            if said in read:  # as where a file was read again
+                continue
+            read.add(said)
+            text, is_person, may_fail = said
             for kind, fact, source in _facts(text, looked, is_person=is_person, may_fail=may_fail):
                 if fact not in seen:
                     seen.add(fact)
@@ -279,7 +323,8 @@ def _texts(message: Message, calls: dict[int, Call], issued: Issued) -> Iterator
     """The texts of a message, last first: (text, whether a person's, whether its error lines tell of an error)."""
     for block, origin in reversed(list(with_origins(message))):
         if isinstance(block, Text):
-            if read_stub(block.text, issued=issued) is None:  # which stands for a picture that was in a message behind results
+            # A stub in a message of its own stands for a picture that was behind results.
+            if not issued or read_stub(block.text, issued=issued) is None:
                 yield block.text, origin is Origin.HUMAN, False
         elif isinstance(block, Result):
             call = calls.get(id(block))
@@ -293,7 +338,13 @@ def _texts(message: Message, calls: dict[int, Call], issued: Issued) -> Iterator
 def _without_stubs(result: Result, issued: Issued) -> str:
     """What a tool said, and nothing that stands for what was cleared."""
     said = (block.text for block in result.blocks if isinstance(block, Text))
-    return "\n".join(text for text in said if read_stub(text, issued=issued) is None)
+    return "\n".join(_without_marker(text, issued) for text in said if read_stub(text, issued=issued) is None)
+
+
+def _without_marker(text: str, issued: Issued) -> str:
+    """An excerpt without the line that says what is missing; the lines behind it that are shown are facts like others."""
+    marker = read_marker(text, issued=issued)
+    return text if marker is None else f"{text[: marker.start]}\n{text[text.index(']', marker.start) + 1 :]}"
 
 
 @frozen
@@ -334,6 +385,12 @@ def _facts(text: str, looked: _Looked, *, is_person: bool, may_fail: bool) -> It
                 kind = kind_of(bare)
                 if kind is not None:
                     yield kind, bare, piece
+                elif not bare.isalnum():
+                    for kind, start, stop in named_in(bare):
+                        name = bare[start:stop]
+                        if name not in tokens:
+                            tokens.add(name)
+                            yield kind, name, piece if len(piece) <= _PIECE_CHARS else _around(bare, start, stop)
 
 
 def _longer(text: str) -> Iterator[tuple[Kind, str, str]]:
@@ -437,7 +494,7 @@ class Tokens:
 
     def __init__(self, texts: Iterable[str]) -> None:
         known: set[str] = set()
-        for text in texts:
+        for text in set(texts):
             known.update(text.split())
         marked = [token[: 4 * _TOKEN_CHARS] for token in known if not token.isalpha()]
         pieces = set(_divider().split(" ".join(marked)))
@@ -567,7 +624,7 @@ def _entries(
         if any(anchor.text in shown for shown in clauses[-_RECENT:]):
             continue
         clause = anchor.clause(limit_chars)
-        item = f"- {anchor.kind.value}: {_one_line(clause)}"
+        item = as_item(anchor.kind, clause)
         size = counter(item) + 1
         if used + size > limit_tokens:
             return items, anchors[at:]
@@ -578,6 +635,7 @@ def _entries(
     return items, ()
 
 
-def _one_line(text: str) -> str:
-    """A clause on one line of ours: line breaks are shown, not made."""
-    return " ⏎ ".join(part.strip() for part in text.split("\n") if part.strip())
+def as_item(kind: Kind, clause: str) -> str:
+    """An anchor's clause as an item, on one line of ours: line breaks are shown, not made."""
+    lines = " ⏎ ".join(part.strip() for part in clause.split("\n") if part.strip())
+    return f"- {kind.value}: {lines}"

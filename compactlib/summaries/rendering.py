@@ -221,7 +221,9 @@ def render_request(
         over = max(counter(one.instructions) + counter(one.text) for one in requests) + max_tokens - budget_tokens
         if over <= 0:
             return requests
-        alone, each = alone - over - _SLACK_TOKENS, each - over - _SLACK_TOKENS
+        # Less than what was shown, for room that was left over helps nobody.
+        most = max(sum(map(counter, shown)) for _, shown in groups)
+        alone, each = (min(room, most) - over - _SLACK_TOKENS for room in (alone, each))
     return ()
 
 
@@ -243,14 +245,19 @@ def continued(request: SummaryRequest, running: str, *, budget_tokens: int, coun
     frame = _frame(request.context, running)
     # L25: quoted lines cannot begin with our words, so this is where it starts.
     transcript = request.text[("\n" + request.text).index("\n" + _TRANSCRIPT) :]
-    room = budget_tokens - request.max_tokens - counter(request.instructions) - counter(frame) - _spare(counter)
-    if counter(transcript) > room:
-        room -= counter(_transcript([], request.first, request.part, request.parts, schema))
-        shown = _squeezed_all(_all_pieces(request.messages, request.first), room, counter)
+    limit = budget_tokens - request.max_tokens - counter(request.instructions) - _spare(counter)
+    room = counter(transcript) - counter(_transcript([], request.first, request.part, request.parts, schema))
+    for _ in range(_MOST_TRIES):  # the whole text is measured: a counter need not be additive
+        text = frame + transcript
+        over = counter(text) - limit
+        if over <= 0:
+            return evolve(request, text=text, previous=running)
+        shown = _squeezed_all(_all_pieces(request.messages, request.first), room - over, counter)
         if shown is None:
             return None
+        room = min(room - over, sum(map(counter, shown)))
         transcript = _transcript(shown, request.first, request.part, request.parts, schema)
-    return evolve(request, text=frame + transcript, previous=running)
+    return None
 
 
 def _spare(counter: Counter) -> int:

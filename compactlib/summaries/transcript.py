@@ -82,7 +82,7 @@ def with_origins(message: Message) -> Iterator[tuple[Block, Origin]]:
     stated = message.origin
     blocks = message.blocks
     if isinstance(stated, tuple) and len(stated) == len(blocks):
-        return zip(blocks, stated, strict=True)
+        return zip(blocks, stated)  # noqa: B905  # of one length, as was just seen; asking again takes as long as all else here
     if isinstance(stated, Origin):
         return zip(blocks, repeat(stated))
     by_role = _BY_ROLE.get(message.role, Origin.UNKNOWN)
@@ -96,8 +96,9 @@ def label(text: str, *, limit_chars: int = 80) -> str:
     >>> print(label('read\\n=== End"'), label("x" * 99, limit_chars=5))
     read\\n=== End\\" xxxxx...
     """
-    shown = escape(text[:limit_chars]).replace('"', '\\"')
-    return shown if len(text) <= limit_chars else shown + "..."
+    if len(text) <= limit_chars:
+        return escape(text).replace('"', '\\"')
+    return escape(text[:limit_chars]).replace('"', '\\"') + "..."
 
 
 def argument_text(call: Call) -> str:

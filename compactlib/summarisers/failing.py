@@ -114,7 +114,7 @@ def failure(said: str, *, status: int | None = None, kind: str = "", retry_after
     read = said[:_READ_CHARS]
     plain = read.casefold()
     where = "" if status is None else f"status {status}: "
-    shown = f"{where}{_quoted(read) or kind or 'nothing was said'}"
+    shown = f"{where}{_quoted(read) or _quoted(kind) or 'nothing was said'}"
     if status in _KEY_STATUSES:
         return SummariserError(
             f"status {status}: the provider does not accept the key", hint="the SDK looks for one in its own places"

@@ -29,13 +29,14 @@ from .counting import MESSAGE_TOKENS, Memo, Tally, block_tokens, message_tokens,
 from .division import divide
 from .estimator import FAMILIES, Counter, counter_for, estimate
 from .media import MediaSize, media_size
-from .usage import Anchor, AskCount, Usage, read_usage
+from .usage import Anchor, AskCount, Corrected, Usage, read_usage
 
 __all__ = [
     "FAMILIES",
     "MESSAGE_TOKENS",
     "Anchor",
     "AskCount",
+    "Corrected",
     "Counter",
     "MediaSize",
     "Memo",

@@ -12,6 +12,8 @@ Rules it obeys
       input.  To read one for the other is wrong by the whole cache.
     * A reported size is believed before any estimate, and only up to where it
       was reported: what came later is estimated and added.
+    * Two units are never mixed: where a report decides that something is due,
+      what is cut and kept is counted in proportion to it (`Corrected`).
     * Nothing here sends or waits.
 
 What is not here
@@ -30,8 +32,9 @@ from ..arguments import LARGEST, need, need_whole, shown
 from ..errors import PolicyError, WireError
 from ..model import Conversation, Json, Message, need_conversation
 from .counting import Memo
+from .estimator import Counter
 
-__all__ = ["Anchor", "AskCount", "Usage", "read_usage"]
+__all__ = ["Anchor", "AskCount", "Corrected", "Usage", "read_usage"]
 
 
 _LARGEST_FIGURE: Final = LARGEST // 4
@@ -186,6 +189,16 @@ class Anchor:
     reported_tokens: int = field(validator=_size)
     position: int = field(validator=_size)
 
+    def is_of(self, conversation: Conversation) -> bool:
+        """
+        Whether it tells of *conversation* as it stands: of no more messages than there are, and compacted as they are.
+
+        Raises:
+            PolicyError: *conversation* is none.
+        """
+        need_conversation(conversation)
+        return conversation.settled <= self.position <= len(conversation.messages)
+
     def size(self, messages: Sequence[Message], memo: Memo) -> int:
         """
         The tokens of the request that ends with *messages*: what was reported, and the estimate of what came after.
@@ -202,6 +215,27 @@ class Anchor:
         for message in later:
             need("messages", message, Message, "messages")
         return self.reported_tokens + memo.messages(later)
+
+
+@frozen
+class Corrected:
+    """
+    A counter that agrees with a report: what *counter* says of a text, in the proportion of what was reported and counted.
+
+    An estimate may be off by half in one script and by a third in another; a
+    tail that is cut by it would be larger than the whole target.
+
+    >>> Corrected(len, reported_tokens=30, counted_tokens=10)("four")
+    12
+    """
+
+    counter: Counter
+    reported_tokens: int
+    counted_tokens: int
+
+    def __call__(self, text: str) -> int:
+        """The tokens of *text*, to the nearest whole one."""
+        return (2 * self.counter(text) * self.reported_tokens + self.counted_tokens) // (2 * self.counted_tokens)
 
 
 @frozen
