@@ -30,12 +30,13 @@ from typing import Final
 from .account import Account
 from .deeds import deed
 from .dialects import render_messages
-from .markers import read_marker
+from .markers import Issued, read_marker
 from .model import Conversation, Message, Origin, Result, Text, wire
 from .planning import Plan
-from .store import keep, reference_of
+from .store import fetch, keep, reference_of
 from .stubs import read_pointers, read_stub
 from .summaries.acceptance import harmless
+from .summaries.changed import as_listed, changed_files, read_changed
 from .summaries.facts import Anchor, as_item, find_anchors, missing, write_appendix
 from .summaries.grounding import unflagged
 from .summaries.head import write_summary
@@ -49,6 +50,7 @@ WAY_BACK: Final = ": ref="
 """Stands in an item before the reference of something that can be fetched."""
 
 _MORE: Final = "- and more: "  # begins the line that counts the facts for which there was no room
+_CHANGED: Final = f" changed files{WAY_BACK}"
 _LEFT_OUT: Final = "facts were left out; the messages that were replaced hold them"
 
 
@@ -114,27 +116,29 @@ def with_appendix(
     stays = [plain, *account.kept_texts(plan)]
     absent = missing(found, stays)
     before = parse_sections(plan.previous, sections.schema)
-    carried = [item for item in before.items("verbatim") if not item.startswith(_MORE)]
-    carried += _dropped(before, [*stays, *carried])
+    carried = [item for item in before.items("verbatim") if not item.startswith(_MORE) and _CHANGED not in item]
+    carried += _dropped(before, [*stays, *carried], account.task.issued or {})
     cut = account.conversation.wire_index(plan.choice.position)
     ways_back = [
         *([f"- the messages before message {cut} as they were{WAY_BACK}{ref}"] if ref is not None else []),
+        *_unlisted(account, plan, before),
         *_references(plan.replaced, account),
-        *(item for item in before.items("verbatim") if WAY_BACK in item),
+        *(item for item in before.items("verbatim") if WAY_BACK in item and _CHANGED not in item),
     ]
     spare = account.before_tokens - account.memo.request(assemble(plain)) - least_gain
     room = plan.sizes.summary - MESSAGE_TOKENS - counter(write_summary(plain, plan.layout))
     heading = sections.schema.sections[-1].heading
-    frame = counter(f"\n## {heading}\n- {_MORE}{len(absent)} {_LEFT_OUT}{WAY_BACK}{'0' * 64}\n") + 1
+    frame = counter(f"\n## {heading}\n- {_MORE}{len(absent)} {_LEFT_OUT}{WAY_BACK}{'0123456789abcdef' * 4}\n") + 1
     limit = min(plan.sizes.summary // 4, spare, room) - frame
     known = {**(account.task.issued or {}), **account.issued}
-    for eighths in (8, 7, 6, 4, 0):  # the parts of a text may count less than the whole
-        made = write_appendix(absent, limit_tokens=limit * eighths // 8, counter=counter, carried=carried, ways_back=ways_back)
+    for eighths in (8, 7, 6, 4, 0, None):  # the parts of a text may count less than the whole
+        most = 0 if eighths is None else max(limit, 0) * eighths // 8
+        made = write_appendix(absent, limit_tokens=most, counter=counter, carried=carried, ways_back=ways_back)
         items = [harmless(item, known)[0] for item in made.items]
         written = set(made.items)
         gone = [item for item in dict.fromkeys((*ways_back, *carried)) if item not in written]
         behind = ""
-        if (made.left or gone) and limit * eighths > 0:
+        if (made.left or gone) and eighths is not None and spare > frame:
             line, behind = _index(account, made.left, gone)
             items.append(line)
         body = render_sections(sections.with_items("verbatim", items)) if items else plain
@@ -151,10 +155,10 @@ def with_appendix(
     return body, counts
 
 
-def _dropped(before: Sections, texts: Sequence[str]) -> list[str]:
+def _dropped(before: Sections, texts: Sequence[str], issued: Issued) -> list[str]:
     """L21: the facts of the summary before, of which no message is left that held them, as far as *texts* do not say them."""
     said = Message("user", unflagged(render_sections(before.without("verbatim"))), wire("user"), Origin.SUMMARY)
-    return [as_item(fact.kind, fact.clause()) for fact in missing(find_anchors([said]), texts)]
+    return [as_item(fact.kind, fact.clause()) for fact in missing(find_anchors([said], issued=issued), texts)]
 
 
 def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> tuple[str, str]:
@@ -166,6 +170,26 @@ def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> tu
     lines = [*gone, *(f"- {fact.kind.value}: {fact.clause()}" for fact in facts)]
     text = "".join(f"{line}\n" for line in lines)
     return f"{_MORE}{count} facts and {references} references{WAY_BACK}{reference_of(_bytes_of(text))}", text
+
+
+def _unlisted(account: Account, plan: Plan, before: Sections) -> list[str]:
+    """L23: one reference to the changed files, where their list has no room for all, and to those of the reference before."""
+    store, conversation = account.task.store, account.conversation
+    items = [item for item in before.items("verbatim") if _CHANGED in item]
+    listed = read_changed(plan.reminders[0].text) if plan.reminders else None
+    if store is None or listed is None or not listed[1]:
+        return items
+    earlier: list[str] = []
+    unread = []  # without the issued table it is not ours to read (law L25)
+    for item in items:
+        ref = item.rpartition(WAY_BACK)[2]
+        if ref in (account.task.issued or {}):
+            earlier += fetch(store, ref).decode("utf-8", "surrogatepass").splitlines()
+        else:
+            unread.append(item)
+    names = dict.fromkeys((*map(as_listed, changed_files(conversation.messages)), *listed[0], *earlier))
+    made = _stored(account, "".join(f"{name}\n" for name in names), "changed files.txt")
+    return [f"- {len(names)}{_CHANGED}{made}", *unread]
 
 
 def _references(messages: Sequence[Message], account: Account) -> list[str]:

@@ -255,7 +255,8 @@ def plan(
     if not replaced:
         if previous:
             raise CannotPlanError("nothing-new", "only the previous summary would be summarised")
-        raise CannotPlanError("irreducible", "everything before the cut stays anyway", irreducible)
+        why = f"everything before the cut stays anyway: the tail may have {known.tail} tokens, and {choice.tail_tokens} are there"
+        raise CannotPlanError("irreducible", f"{why}; a smaller tail_tokens leaves something to be summarised", irreducible)
     head = memo.overhead(conversation) + head_tokens + choice.tail_tokens + SMALLEST_SUMMARY_TOKENS
     if head >= before_tokens - least_gain:
         why = f"with the longest tail that fits, the result would have {head} tokens, the input {before_tokens}"

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -250,3 +251,13 @@ def test_a_persons_words_that_the_summary_before_quoted_bear_themselves_out() ->
 
     assert flagged(claim, previous=f"## Critical context\n{claim}") == claim
     assert flagged(claim, previous=f"## Critical context\n{claim} {UNVERIFIED}").endswith(UNVERIFIED)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_line_that_is_carried_on_is_flagged_as_if_it_were_new(said: str, before: str, more: str) -> None:
+    """That most of a summary is not judged again changes nothing but the time that it takes."""
+    previous = ground(before, evidence_of([human(said)], [], "")).text
+    evidence = evidence_of([human(more)], [], previous)
+
+    for reply in (before, previous, f"{more}\n{before}", f"{previous}\n{more}"):
+        assert ground(reply, evidence) == ground(reply, evolve(evidence, lines=frozenset()))

@@ -27,7 +27,7 @@ from ..deeds import deed
 from ..model import Message
 from ..text import escape
 
-__all__ = ["LIMIT_CHARS", "changed_files", "read_changed", "write_changed"]
+__all__ = ["LIMIT_CHARS", "as_listed", "changed_files", "read_changed", "write_changed"]
 
 LIMIT_CHARS: Final = 2_000
 """The longest list."""
@@ -60,6 +60,11 @@ def changed_files(messages: Iterable[Message]) -> tuple[str, ...]:
     return tuple(reversed(found))
 
 
+def as_listed(path: str) -> str:
+    """A path as it stands in the list: one line, bounded."""
+    return escape(path[:_PATH_CHARS])
+
+
 def write_changed(files: Iterable[str], *, more: int = 0, limit_chars: int = LIMIT_CHARS) -> str:
     """
     The reminder that lists *files*, ``""`` if there are none.
@@ -74,7 +79,7 @@ def write_changed(files: Iterable[str], *, more: int = 0, limit_chars: int = LIM
     src/a.py
     b.py
     """
-    names = list(dict.fromkeys(escape(path[:_PATH_CHARS]) for path in files))
+    names = list(dict.fromkeys(map(as_listed, files)))
     if not names:
         return ""
     lines = [f"[compactlib changed files v1: {len(names) + more}]"]

@@ -122,6 +122,7 @@ class Evidence:
         standing: what bears claims out in every part.
         calls: the tools and commands that were really run, in lower case.
         hidden_chars: how much of tool output the summariser was not shown.
+        lines: the unflagged lines of the previous summary; of one that is carried on, only an absence is judged anew.
     """
 
     texts: tuple[tuple[str, str], ...]
@@ -129,6 +130,7 @@ class Evidence:
     calls: frozenset[str]
     standing: Standing
     hidden_chars: int = 0
+    lines: frozenset[str] = frozenset()
 
 
 @frozen
@@ -194,7 +196,7 @@ def evidence_of(
     calls.update(word.lower() for word in _command_words(record))
     calls.update(word.rpartition("/")[2].lower() for word in set(_WORD.findall("\n".join(commands))))
     stands = standing if isinstance(standing, Standing) else Standing(standing)
-    return Evidence(tuple(texts), tuple(prompts), frozenset(calls), stands, hidden_chars)
+    return Evidence(tuple(texts), tuple(prompts), frozenset(calls), stands, hidden_chars, frozenset(record.split("\n")))
 
 
 _SHOWN: Final = " characters shown\n"
@@ -255,7 +257,8 @@ def ground(text: str, evidence: Evidence) -> Grounded:
         quoting = quoting and line.startswith("> ")
         if line == FIRST_PROMPT and not quotes:
             quotes = quoting = True
-        if quoting or line.startswith("## "):  # headings are the schema's: others are escaped
+        is_heading = line.startswith("## ")  # the schema's: others are escaped
+        if quoting or is_heading or (line in evidence.lines and _absence().search(line) is None):
             out.append(line)
         else:
             out.append("".join(judge.sentence(part) for part in _sentences(line)))
