@@ -66,7 +66,7 @@ class Question:
         window_tokens: what request and reply may be together (law L15).
         previous: the body to be brought up to date.
         context: texts that stay and help understanding.
-        step_cut: whether the latest prompt is still being worked on.
+        under_way: the place among them from which on they are work on the latest prompt, if that is still going on.
         persons: what persons wrote, for comparison.
         standing: what stays in the conversation, which bears claims out.
         irreducible: what to name if it cannot be asked.
@@ -80,7 +80,7 @@ class Question:
     window_tokens: int
     previous: str = ""
     context: str = field(default="", repr=False)
-    step_cut: bool = False
+    under_way: int | None = None
     persons: tuple[str, ...] = field(default=(), repr=False)
     standing: Standing = field(repr=False)
     irreducible: tuple[Part, ...] = ()
@@ -113,7 +113,7 @@ def question_of(account: Account, plan: Plan) -> Question:
         window_tokens=window,
         previous=plan.previous,
         context=_context(kept, window // 8 * 3),
-        step_cut=bool(plan.prompt),
+        under_way=plan.under_way,
         persons=plan.persons,
         standing=account.standing(plan),
         irreducible=plan.irreducible,
@@ -256,7 +256,7 @@ def _rendered(account: Account, question: Question, window: int, running: str, a
         context=question.context,
         focus=account.task.focus,
         language=account.policy.language,
-        step_cut=question.step_cut,
+        under_way=None if question.under_way is None else question.under_way - at,
         first=at,
         parts_before=parts,
     )

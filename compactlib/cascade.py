@@ -38,7 +38,7 @@ What is not here
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from attrs import asdict, evolve
 
@@ -49,16 +49,19 @@ from .clearing import Cleared, ClearedUnit, clear
 from .compaction import Answer, Event, compaction, is_due
 from .editing import ask_to_hide, form_of
 from .errors import PolicyError, StoreError
-from .model import Conversation, Json
+from .model import Block, Conversation, Json
 from .outcomes import Compacted, Dropped, Outcome, Refused
 from .planning import overhead_tokens, profile_of
 from .protocol.binding import betas_for, dropping
-from .tasks import RUNGS, Rung, Task
+from .tasks import RUNGS, Pin, Rung, Task
 from .tokens import Corrected, Memo
 from .turns import divide
 from .visible import request_tokens
 
 __all__ = ["cascade"]
+
+_MOST_OFF: Final = 8
+"""How many times a report may be what was counted, or the reverse: more than any script, number or picture makes of it."""
 
 
 def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator[Event, Answer, Outcome]:
@@ -75,7 +78,8 @@ def cascade(conversation: Conversation, policy: Policy, task: Task) -> Generator
         PolicyError: an argument names something that is not there.
     """
     try:
-        policy = _learned(conversation, _measured(conversation, policy, task), task)
+        policy, task = _measured(conversation, policy, task)
+        policy = _learned(conversation, policy, task)
     except PolicyError as error:
         if error.field != "counter":
             raise
@@ -163,37 +167,51 @@ def _is_enough(made: Compacted, task: Task) -> bool:
 def _after(task: Task, made: Compacted) -> Task:
     """The task for the rung after *made*: references that are known now, and pins where they stand now."""
     gone = made.before.length - made.conversation.length
-    pins = []
+    pins: list[Pin] = []
     for pin in task.pins:
         index, place = pin if isinstance(pin, tuple) else (pin, None)
-        if index >= made.cut:  # the others stand in the head, where they are known as pins
-            pins.append(index - gone if place is None else (index - gone, place))
+        if index < made.cut:  # it stands in the head, where it is known as a pin
+            continue
+        if place is None:
+            pins.append(index - gone)
+        else:  # behind the head, where that is one message with it
+            head = len(_blocks(made.conversation, index - gone)) - len(_blocks(made.before, index))
+            pins.append((index - gone, place + head))
     previous = task.previous if made.cut == 0 else None
     issued = {**(task.issued or {}), **made.issued}
     is_stale = made.thinking is not None
     return evolve(task, pins=pins, previous=previous, anchor=None, issued=issued, is_stale=is_stale)
 
 
-def _measured(conversation: Conversation, policy: Policy, task: Task) -> Policy:
+def _blocks(conversation: Conversation, index: int) -> list[Block]:
+    """The blocks of one message of the wire."""
+    messages = conversation.messages[conversation.position(index) : conversation.position(index + 1)]
+    return [block for message in messages for block in message.blocks]
+
+
+def _measured(conversation: Conversation, policy: Policy, task: Task) -> tuple[Policy, Task]:
     """
-    The policy, with a counter that agrees with what the provider reported.
+    The policy with a counter that agrees with what the provider reported, and the task without the report.
 
     Only where something may be due: the counting takes as long as the rest of
-    a look that finds nothing to do.
+    a look that finds nothing to do.  A report that no counter can be so far
+    from is of something else, and believed in nothing.
     """
     anchor = task.anchor
-    if anchor is None or not anchor.is_of(conversation):
-        return policy
+    stop = None if anchor is None else anchor.covered(conversation)
+    if anchor is None or stop is None:
+        return policy, evolve(task, anchor=None)
     if task.when == "auto":
         known = sizes(policy, overhead_tokens=0)
-        if anchor.size(conversation.messages, Memo(policy.counter)) <= min(known.trigger, known.clearing):
-            return policy
-    covered = evolve(conversation, messages=conversation.messages[: anchor.position], fused=(0, 0), settled=0)
+        if anchor.size(conversation, Memo(policy.counter)) <= min(known.trigger, known.clearing):
+            return policy, task
+    covered = evolve(conversation, messages=conversation.messages[:stop], fused=(0, 0), settled=0)
     # What does not depend on the counter, pictures and a constant for each message, is right as it is.
     fixed, counted = (request_tokens(covered, Memo(counter)) for counter in (lambda _: 0, policy.counter))
-    if not fixed < min(counted, anchor.reported_tokens):
-        return policy
-    return evolve(policy, counter=Corrected(policy.counter, anchor.reported_tokens - fixed, counted - fixed))
+    reported, counted = anchor.reported_tokens - fixed, counted - fixed
+    if counted > 0 and counted <= reported * _MOST_OFF and reported <= counted * _MOST_OFF:
+        policy = evolve(policy, counter=Corrected(policy.counter, reported, counted))
+    return policy, evolve(task, anchor=None)
 
 
 def _learned(conversation: Conversation, policy: Policy, task: Task) -> Policy:

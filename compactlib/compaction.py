@@ -138,14 +138,11 @@ def _seen_tokens(account: Account) -> int:
     """
     How large the request is for its model.
 
-    What a provider reported, and the estimate of what came after; a report
-    from before the last compaction says nothing and is passed over.  Without
-    one our own count.
+    What a provider reported, and the estimate of what came after; without a
+    report, or with a counter that agrees with it, our own count.
     """
     anchor = account.task.anchor
-    if anchor is not None and anchor.is_of(account.conversation):
-        return anchor.size(account.conversation.messages, account.memo)
-    return account.before_tokens
+    return account.before_tokens if anchor is None else anchor.size(account.conversation, account.memo)
 
 
 def _written(account: Account, plan: Plan, rung: Rung) -> Sections:

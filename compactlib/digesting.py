@@ -111,7 +111,7 @@ def digest(
     True
     """
     task = _task(conversation, policy, digests, summarise)
-    return drive(digesting(conversation, policy, task), summarise or Extractive(counter=policy.counter))
+    return drive(digesting(conversation, policy, task), summarise or Extractive())
 
 
 async def adigest(

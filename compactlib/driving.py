@@ -154,7 +154,7 @@ def compact(
         reviewed=review is not None,
         run=run,
     )
-    return drive(cascade(conversation, policy, task), summarise or Extractive(counter=policy.counter), review)
+    return drive(cascade(conversation, policy, task), summarise or Extractive(), review)
 
 
 def drive(engine: Generator[Event, Answer, _Made], summarise: Summarise, review: ReviewHook | None = None) -> _Made:

@@ -80,6 +80,7 @@ class Plan:
     earlier: tuple[Block, ...]
     previous: str
     replaced: tuple[Message, ...] = field(repr=False)
+    under_way: int | None
     persons: tuple[str, ...] = field(repr=False)
     irreducible: tuple[Part, ...]
 
@@ -243,7 +244,8 @@ def plan(
         raise CannotPlanError("irreducible", why, irreducible)
     previous, before = previous_record(messages, division, cut, task.previous)
     pinned_at = wholly_pinned(messages, places)
-    replaced = replaced_by(messages, division, cut, {choice.prompt, *pinned_at}, preamble, opaque)
+    found = replaced_by(messages, division, cut, {choice.prompt, *pinned_at}, preamble, opaque)
+    replaced = tuple(found.values())
     prompts = tuple(one.text for one in before if one.kind == "prompt")
     persons = all_words(division, messages, cut, choice.prompt, prompts)
     if collapse is not None:
@@ -252,6 +254,7 @@ def plan(
         allowance = max(known.extras - needed - standing[cut], owed)
         earlier = quoted(division, messages, cut, choice.prompt, places, prompts, policy, allowance, memo)
         replaced = (*no_longer_kept(before, earlier), *replaced)
+    under_way = len(replaced) - sum(at > choice.prompt for at in found) if prompt and choice.prompt is not None else None
     if not replaced:
         if previous:
             raise CannotPlanError("nothing-new", "only the previous summary would be summarised")
@@ -278,6 +281,7 @@ def plan(
         earlier=earlier,
         previous=previous,
         replaced=replaced,
+        under_way=under_way,
         persons=persons,
         irreducible=irreducible,
     )

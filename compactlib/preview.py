@@ -102,7 +102,7 @@ def plan(
     """
     requests: list[SummaryRequest] = []
     check_arguments(conversation, policy)
-    extractive = Extractive(counter=policy.counter)
+    extractive = Extractive()
 
     def answer(request: SummaryRequest) -> str:
         requests.append(request)

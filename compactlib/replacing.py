@@ -82,9 +82,9 @@ def replaced_by(
     elsewhere: set[int | None],
     preamble: tuple[Message, ...],
     opaque: CompactionObject | None,
-) -> tuple[Message, ...]:
-    """What the summary stands for, each message with its origins stated; not what stays verbatim *elsewhere*."""
-    replaced = []
+) -> dict[int, Message]:
+    """What the summary stands for, by place, each message with its origins stated; not what stays verbatim *elsewhere*."""
+    replaced = {}
     kept = set(map(id, preamble))
     start, place = (0, 0) if opaque is None else (opaque.at, opaque.place)
     for at in range(start, cut):
@@ -102,8 +102,8 @@ def replaced_by(
                 continue
             if len(left) < len(content):
                 content, where = tuple(content[n] for n in left), tuple(where[n] for n in left)
-        replaced.append(new_message(message.role, content, message.wire, where))
-    return tuple(replaced)
+        replaced[at] = new_message(message.role, content, message.wire, where)
+    return replaced
 
 
 def _is_object(block: Block) -> bool:

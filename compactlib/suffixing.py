@@ -86,7 +86,7 @@ def suffixed(
         max_tokens=max_tokens,
         focus=account.task.focus,
         language=account.policy.language,
-        step_cut=bool(plan.prompt),
+        step_cut=plan.under_way is not None,
         has_previous=bool(plan.previous),
         stop=_where(conversation, plan),
     )
@@ -118,8 +118,10 @@ def suffixed(
         schema=schema.name,
         headings=other_headings(schema),
         first=0,
+        under_way=plan.under_way,
         form="suffix",
         body=render(made),
+        counter=memo.counter,
     )
 
 

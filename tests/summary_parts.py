@@ -51,6 +51,7 @@ def ask(
     budget_tokens: int = 60_000,
     schema: str = "full",
     context: str = "",
+    under_way: int | None = None,
 ) -> SummaryRequest:
     """The only request that shows *messages*."""
     [request] = render_request(
@@ -61,5 +62,6 @@ def ask(
         counter=estimate,
         previous=previous,
         context=context,
+        under_way=under_way,
     )
     return request

@@ -10,7 +10,7 @@ from compactlib.model import Message, Origin, Text, wire
 from compactlib.summaries.acceptance import Accepted, judge
 from compactlib.summaries.extractive import Extractive, extractive
 from compactlib.summaries.rendering import render_request
-from compactlib.summaries.schema import DIGEST, SCHEMAS, Sections, parse_sections
+from compactlib.summaries.schema import DIGEST, SCHEMAS, Sections, parse_sections, render_sections
 from compactlib.tokens import estimate
 from tests.summary_parts import FULL, ask, call, human, model, result
 
@@ -72,7 +72,7 @@ def test_a_whole_session_is_summarised() -> None:
     """Every section says what the conversation bears out, in its own words."""
     found = summary(TALK)
 
-    assert {section.key: found.items(section.key) for section in FULL.sections if not section.is_ours} == {
+    assert {section.key: found.items(section.key) for section in FULL.asked()} == {
         "goal": (
             "First prompt:\n> " + TALK[0].text.replace("\n", "\n> "),
             "- Latest prompt: Не трогай старые миграции.",
@@ -98,10 +98,29 @@ def test_a_section_without_evidence_says_so() -> None:
     """All headings are there."""
     text = extractive(ask([human("hello there"), model("hi")]))
 
-    assert [f"## {section.heading}" for section in FULL.sections if not section.is_ours] == [
+    assert [f"## {section.heading}" for section in FULL.asked()] == [
         line for line in text.split("\n") if line.startswith("#")
     ]
     assert text.count("(none)") == 9
+
+
+def test_what_was_done_for_the_request_under_way_stands_apart() -> None:
+    """In a split turn; when it goes on it stays there, and when it is over it is done."""
+    old = [human("Build it"), model("", call("c0", "Bash", {"command": "make"})), result("c0", "built 12 targets")]
+    steps = [model("", call("c1", "Bash", {"command": "pytest"})), result("c1", "3 passed"), model("I fixed the parser.")]
+    split = parse_sections(extractive(ask([*old, *steps], under_way=3)), FULL)
+    later = [model("", call("c2", "Bash", {"command": "ruff check"})), result("c2", "all is well")]
+    before = render_sections(split)
+    goes_on = parse_sections(extractive(ask(later, previous=before, under_way=0)), FULL)
+    over = parse_sections(extractive(ask([*later, human("Now the docs")], previous=before)), FULL)
+
+    work = ("- in the model's words: I fixed the parser.", "- ran Bash (pytest); it ended with: 3 passed")
+    assert split.items("done") == ("- ran Bash (make); it ended with: built 12 targets",)
+    assert sorted(split.items("turn")) == list(work)
+    assert goes_on.items("done") == split.items("done")
+    assert sorted(goes_on.items("turn")) == sorted([*work, "- ran Bash (ruff check); it ended with: all is well"])
+    assert over.body("turn") == ""
+    assert set(over.items("done")) == {*split.items("done"), *goes_on.items("turn")}
 
 
 def test_a_failure_that_was_overcome_blocks_nothing() -> None:
@@ -172,7 +191,7 @@ def test_an_update_keeps_what_holds() -> None:
 
     found = summary(messages, previous=before)
 
-    assert {section.key: found.items(section.key) for section in FULL.sections if not section.is_ours} == {
+    assert {section.key: found.items(section.key) for section in FULL.asked()} == {
         "goal": ("First prompt:\n> the very first", "- Latest prompt: Now build everything"),
         "orders": ("- never use redis", "- Now build everything"),
         "done": ("- the parser was fixed", "- ran Bash (make all); it ended with: built 12 targets"),

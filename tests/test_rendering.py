@@ -268,7 +268,7 @@ def test_the_wishes_of_the_caller_are_in_the_instructions() -> None:
         counter=estimate,
         focus="Keep ticket numbers\nKeep the repro steps",
         language="Russian",
-        step_cut=True,
+        under_way=0,
         first=40,
     )
 

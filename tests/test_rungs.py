@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactlib as cl
+from compactlib.model import Text
 from compactlib.outcomes import Compacted, Refused
 from compactlib.summaries.rendering import SummaryRequest
 from compactlib.tasks import RUNGS
@@ -23,7 +24,7 @@ from compactlib.tokens.usage import Anchor
 
 from .test_digesting import long, nobody
 from .test_handmade import BASES
-from .test_turns import call, model, text, user
+from .test_turns import call, model, result, text, user
 
 POLICY = cl.Policy(window_tokens=32_000)
 BODY = "## Goal\n- go on\n\n## Orders\n(none)\n\n## Done\n- tables\n\n## Next step\n- the rest"
@@ -283,19 +284,52 @@ def test_what_is_kept_is_counted_as_the_provider_counts(times: int, later: int) 
     assert found.report["corrected"] is not None
 
 
-def test_report_that_contradicts_the_rules_of_sizes_corrects_nothing() -> None:
-    """Fewer tokens than the messages take without a word in them: it is of something else."""
+@pytest.mark.parametrize("reported", [3, 400, 900_000])
+def test_report_that_no_counter_can_be_so_far_from_is_believed_in_nothing(reported: int) -> None:
+    """It is of something else."""
     conversation = long()
-    outcome = cl.compact(conversation, POLICY, when="now", anchor=Anchor(3, len(conversation.messages)))
+    outcome = cl.compact(conversation, POLICY, when="now", anchor=Anchor(reported, conversation.length))
 
     assert outcome.report["corrected"] is None
     assert outcome.before_tokens == Memo().request(conversation)
 
 
+@pytest.mark.parametrize("window", [16_000, 32_000, 64_000])
+@pytest.mark.parametrize("percent", [60, 130, 150, 220, 300])
+def test_summary_that_nobody_counted_otherwise_keeps_to_its_room(window: int, percent: int) -> None:
+    """The summariser counts as the engine does, in the provider's tokens."""
+    conversation = long(80)
+    anchor = Anchor(Memo().request(conversation) * percent // 100, conversation.length)
+    policy = cl.Policy(window_tokens=window)
+
+    assert compacted(cl.compact(conversation, policy, when="now", anchor=anchor)).report["corrected"] is not None
+    assert cl.plan(conversation, policy, when="now", anchor=anchor).outcome == "compacted"
+
+
+def test_what_an_edit_hides_by_now_is_not_counted() -> None:
+    """The report was made before the last results came, and these hide as many older ones."""
+    messages: list[Any] = [user("read them")]
+    for number in range(30):
+        messages += [model(call(f"c{number}")), user(result(f"c{number}", "a row of it\n" * 300))]
+    edit = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": 1},
+        "keep": {"type": "tool_uses", "value": 3},
+    }
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "context_management": {"edits": [edit]}, "messages": messages}
+    now, then = cl.parse(body, dialect="anthropic"), cl.parse({**body, "messages": messages[:-12]}, dialect="anthropic")
+    anchor = Anchor(cl.compact(then, POLICY).before_tokens, then.length)
+    size = cl.compact(now, POLICY).before_tokens
+
+    outcome = cl.compact(now, evolve(POLICY, trigger_tokens=size + 500), anchor=anchor, rungs=("summarise",))
+    assert anchor.size(now, Memo()) > size + 2_000
+    assert (outcome.reason, abs(outcome.before_tokens - size) < size // 50) == ("below-trigger", True)
+
+
 def test_report_from_before_the_last_compaction_is_passed_over() -> None:
     """Else one large report would compact again and again."""
     first = compacted(cl.compact(long(), POLICY, when="now", summarise=lambda _: BODY))
-    stale = Anchor(29_000, len(long().messages))
+    stale = Anchor(29_000, long().length)
     early = Anchor(29_000, 1)
 
     for anchor in (stale, early):
@@ -371,3 +405,59 @@ def test_media_that_nothing_may_clear_lead_to_a_summary() -> None:
 
     assert isinstance(outcome, Compacted)
     assert outcome.report["rung"] == "summarise"
+
+
+def test_first_prompt_that_is_pinned_is_not_taken_for_another() -> None:
+    """Law L8: it stands in the head, and the next compaction quotes no later prompt in its name."""
+    store = cl.MemoryStore()
+    first = compacted(cl.compact(long(), POLICY, when="now", pins=[0], store=store))
+    grown = cl.parse([*cl.render(first.conversation), *cl.render(long(60))[1:]], dialect="anthropic")
+    then = compacted(cl.compact(grown, POLICY, when="now", store=store, issued=first.issued))
+
+    assert "First prompt:" not in first.summary + then.summary
+    assert "Latest prompt:" in then.summary
+
+
+def test_steps_of_a_split_turn_are_summarised_under_their_own_heading() -> None:
+    """Its prompt stays verbatim; what was done for older prompts is done."""
+    old = cl.render(long(12))
+    steps: list[Any] = [user("now migrate it")]
+    for number in range(40):
+        steps += [model(call(f"s{number}", "bash")), user(result(f"s{number}", f"{number} rows moved\n" + "a row\n" * 200))]
+    steps[-2] = model(text("I moved the rows."), call("s39", "bash"))
+    split = compacted(cl.compact(cl.parse([*old, *steps], dialect="anthropic"), POLICY, when="now"))
+    assert split.kept_prompt == len(old)
+    done, under_way = split.summary.split("## The request under way\n")
+    assert "rows moved" not in done.partition("## Done")[2]
+    assert "rows moved" in under_way or "a row" in under_way
+
+    whole = cl.parse([*cl.render(split.conversation), model("All is moved."), user("thanks, and the docs?")], dialect="anthropic")
+    over = compacted(cl.compact(whole, evolve(POLICY, tail_tokens=100, step_cuts="never"), when="now"))
+    assert over.kept_prompt is None
+    assert "## The request under way" not in over.summary
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_pin_at_the_cut_of_a_collapse_outlives_the_summary_behind_it(place: int) -> None:
+    """Law L8: where the head is one message with the prompt at the cut, its blocks stand further down."""
+    messages: list[Any] = []
+    for number in range(8):
+        messages.append(user(text(f"Do thing {number}."), text(f"MARK{number} is to be kept.")))
+        for step in range(3):
+            name = f"t{number}-{step}"
+            messages += [model(call(name)), user(result(name, f"row {number} {step} of it\n" * 150))]
+        messages.append(model(f"Done {number}."))
+    conversation = cl.parse(messages, dialect="anthropic")
+    policy = cl.Policy(window_tokens=16_000, digest_every_turns=1)
+    digests = dict(itertools.islice(cl.digest(conversation, policy).digests.items(), 3))
+
+    for number in range(8):
+        pins = [(8 * number, place)]
+        outcome = compacted(
+            cl.compact(conversation, policy, when="now", digests=digests, pins=pins, rungs=["collapse", "summarise"])
+        )
+        pinned = messages[8 * number]["content"][place]["text"]
+        assert [one["rung"] for one in outcome.report["rungs"]] == ["collapse", "summarise"]
+        assert [block.text for one in outcome.conversation.messages for block in one.blocks if isinstance(block, Text)].count(
+            pinned
+        ) == 1, number

@@ -62,6 +62,7 @@ def test_the_full_schema_has_the_sections_of_the_design_in_order() -> None:
         "rejected",
         "facts",
         "questions",
+        "turn",
         "next",
         "critical",
         "verbatim",
@@ -76,7 +77,13 @@ def test_the_specification_has_the_same_table() -> None:
     expected = []
     for section in FULL.sections:
         cells = [
-            "" if section not in schema.sections else " required" if section.key in schema.required else " yes"
+            ""
+            if section not in schema.sections
+            else " required"
+            if section.key in schema.required
+            else " split turn"
+            if section.is_of_turn
+            else " yes"
             for schema in SCHEMAS.values()
         ]
         expected.append(f"| `{section.key}` | {section.heading} |{' |'.join(cells)} |")

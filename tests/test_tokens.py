@@ -698,24 +698,24 @@ class TestUsage:
 class TestAnchor:
     """A reported size, and the estimate of what came after."""
 
-    messages = tuple(user("x" * length) for length in (10, 20, 30))
+    conversation = parse([{"role": "user", "content": "x" * length} for length in (10, 20, 30)], dialect="openai-chat")
 
     @pytest.mark.parametrize(("position", "tokens"), [(0, 1_000 + 60 + 12), (1, 1_000 + 50 + 8), (3, 1_000)])
     def test_only_what_came_after_is_estimated(self, position: int, tokens: int) -> None:
         """Up to the position the report is believed."""
-        assert Anchor(1_000, position).size(self.messages, Memo(len)) == tokens
+        assert Anchor(1_000, position).size(self.conversation, Memo(len)) == tokens
 
     def test_what_is_covered_is_never_counted(self) -> None:
         """Not even once."""
         counter = Listening()
-        Anchor(1_000, 2).size(self.messages, Memo(counter))
+        Anchor(1_000, 2).size(self.conversation, Memo(counter))
 
         assert counter.texts == ["x" * 30]
 
     def test_a_conversation_that_was_shortened_has_lost_its_anchor(self) -> None:
         """An anchor beyond the end is an error, not a size."""
-        with pytest.raises(PolicyError, match="covers 4 messages, and there are only 3"):
-            Anchor(1_000, 4).size(self.messages, Memo(len))
+        with pytest.raises(PolicyError, match="covers 4 messages of a conversation that is not this one"):
+            Anchor(1_000, 4).size(self.conversation, Memo(len))
 
     @pytest.mark.parametrize("figures", [(-1, 0), (0, -1), (1.0, 0), (None, 0), (0, True)])
     def test_figures_are_whole_numbers(self, figures: tuple[Any, Any]) -> None:
@@ -725,7 +725,7 @@ class TestAnchor:
 
     def test_a_counting_endpoint_answers_with_an_anchor(self) -> None:
         """At the end of the conversation that was asked about."""
-        question = AskCount(Conversation("anthropic", self.messages))
+        question = AskCount(self.conversation)
 
         assert question.anchor(777) == Anchor(777, 3)
         with pytest.raises(PolicyError):

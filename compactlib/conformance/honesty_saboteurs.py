@@ -35,9 +35,9 @@ def keeps_both_summaries(conversation: Conversation, policy: Policy, **options: 
     return remade(outcome, policy, (*messages[:at], old, *messages[at:]), fused=(start, stop + 1) if stop else None)
 
 
-@breaks("L20")
+@breaks("L20", "L15")
 def shows_the_summary_twice(conversation: Conversation, policy: Policy, **options: Any) -> Outcome:
-    """The summary before is shown as a record and as a message."""
+    """The summary before is shown as a record and as a message, for which no room was left."""
 
     def twice(request: SummaryRequest) -> SummaryRequest:
         if not request.previous:

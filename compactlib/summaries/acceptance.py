@@ -244,7 +244,8 @@ def judge(
     if previous and replaced_has_prompt and _is_same(sections, previous, schema, issued):
         return Rejected(Code.SAME, "the previous summary came back unchanged although a prompt or an anchor is replaced")
     sections, moved = with_proven_words(sections, before, request.messages, stands.said_lines)
-    first = next(chain(human_texts, said_by_persons(request.messages)), "")
+    # What a previous summary does not quote as the first prompt, because it is pinned or had no room, is not there any more.
+    first = "" if previous else next(chain(human_texts, said_by_persons(request.messages)), "")
     sections = with_first_prompt(
         sections, before, first, ceiling_tokens, counter, harmless=lambda piece: harmless(piece, issued)[0]
     )

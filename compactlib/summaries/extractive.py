@@ -65,8 +65,8 @@ __all__ = ["Extractive", "extractive"]
 
 _LARGE_CHARS: Final = 2_000  # an output longer than this will hardly be read again: its decisive line matters
 _LONG_AGO: Final = 10**9
-_CARRIED_RANKS: Final = {"goal": 3, "orders": 1, "done": 3, "doing": 3, "blocked": 3, "next": 2, "questions": 5}
-_FALLBACK: Final = {"doing": "next"}  # where a schema lacks a section: this one, else critical context
+_CARRIED_RANKS: Final = {"goal": 3, "orders": 1, "done": 3, "turn": 3, "doing": 3, "blocked": 3, "next": 2, "questions": 5}
+_FALLBACK: Final = {"doing": "next", "turn": "done"}  # where a section is not asked for: this one, else critical context
 _MOST_FILES: Final = 40
 _RECENT_CALLS: Final = 12  # a failure among these still stands in the way; an older one was lived with
 _ASKING: Final = ("?", "？")
@@ -113,6 +113,8 @@ class _Evidence:
     last_words: tuple[str, ...] = ()
     """The sentences of the last model message that had any."""
     order: int = 0
+    turn_from: int | None = None
+    """The order from which on everything was done for the prompt under way."""
 
     def add(self, section: str, text: str, rank: int, *, label: str = "", order: int | None = None) -> None:
         """Note a finding, control characters made visible, unless the same words were found before."""
@@ -121,7 +123,10 @@ class _Evidence:
         if key and key not in self.seen:
             self.seen.add(key)
             self.order += 1
-            self.findings.append(_Finding(section, f"- {label}{text}", rank, self.order if order is None else order))
+            order = self.order if order is None else order
+            if section == "done" and self.turn_from is not None and order > self.turn_from:
+                section = "turn"
+            self.findings.append(_Finding(section, f"- {label}{text}", rank, order))
 
 
 class Extractive:
@@ -132,19 +137,19 @@ class Extractive:
     is meant.
 
     Args:
-        counter: how tokens are counted, so that the summary keeps to its room.
+        counter: how tokens are counted, so that the summary keeps to its room; as the request says, if left out.
     """
 
-    def __init__(self, *, counter: Counter = estimate) -> None:
+    def __init__(self, *, counter: Counter | None = None) -> None:
         self.counter = counter
 
     def __call__(self, request: SummaryRequest) -> str:
         """The summary, in the schema of the request, within its ``max_tokens`` if the headings fit at all."""
         schema = request.sections
         before = parse_sections(visible(request.previous), schema)
-        evidence = _gather(request.messages, goes_on=bool(request.previous))
-        _carry_on(evidence, before)
-        return _write(evidence, schema, request, before, self.counter)
+        evidence = _gather(request.messages, goes_on=bool(request.previous), under_way=request.under_way)
+        _carry_on(evidence, before, "turn" if request.under_way == 0 else "done")
+        return _write(evidence, schema, request, before, self.counter or request.counter)
 
 
 def extractive(request: SummaryRequest) -> str:
@@ -169,11 +174,13 @@ def extractive(request: SummaryRequest) -> str:
 # --- Gathering -------------------------------------------------------------------------------------------------------
 
 
-def _gather(messages: Sequence[Message], *, goes_on: bool) -> _Evidence:
-    """One pass over the messages; *goes_on* if there were others before them."""
+def _gather(messages: Sequence[Message], *, goes_on: bool, under_way: int | None = None) -> _Evidence:
+    """One pass over the messages; *goes_on* if there were others before them, *under_way* as in `SummaryRequest`."""
     evidence = _Evidence(goes_on=goes_on)
     calls = calls_by_result(messages)
-    for message in messages:
+    for place, message in enumerate(messages):
+        if place == under_way:
+            evidence.turn_from = evidence.order
         mixed = any(isinstance(block, Result) for block in message.blocks)
         for block, origin in with_origins(message):
             if isinstance(block, Text):
@@ -352,8 +359,8 @@ def _times(count: int) -> str:
 # --- Updating --------------------------------------------------------------------------------------------------------
 
 
-def _carry_on(evidence: _Evidence, before: Sections) -> None:
-    """Add what the previous summary holds and the transcript has not settled."""
+def _carry_on(evidence: _Evidence, before: Sections, turn: str) -> None:
+    """Add what the previous summary holds and the transcript has not settled; what was under way then belongs to *turn* now."""
     fresh = {finding.section for finding in evidence.findings}
     settled = {name for (_, name), state in evidence.states.items() if not state.failed}
     done = {_key(item) for item in before.items("done")}
@@ -374,7 +381,8 @@ def _carry_on(evidence: _Evidence, before: Sections) -> None:
                 continue
             if key == "facts" and item_text(item).rpartition(": ")[0] in evidence.touched:
                 continue
-            carried.append(_Finding(key, f"- {item_text(item)}", _CARRIED_RANKS.get(key, 4), number - _LONG_AGO))
+            section_now = turn if key == "turn" else key
+            carried.append(_Finding(section_now, f"- {item_text(item)}", _CARRIED_RANKS.get(key, 4), number - _LONG_AGO))
     for number, line in enumerate(before.preamble.splitlines()):  # a summary that is not of our making
         bare = line.strip()
         if not says_nothing(bare):
@@ -397,7 +405,7 @@ def _key(item: str) -> str:
 
 def _write(evidence: _Evidence, schema: Schema, request: SummaryRequest, before: Sections, counter: Counter) -> str:
     room = request.max_tokens
-    asked = [section for section in schema.sections if not section.is_ours]
+    asked = schema.asked(step_cut=request.under_way is not None)
     keys = [section.key for section in asked]
     headings = {section.key: f"## {section.heading}" for section in asked}
     frame = {key: counter(f"{heading}\n{EMPTY}\n\n") for key, heading in headings.items()}
@@ -445,12 +453,13 @@ def _goal(evidence: _Evidence, request: SummaryRequest, before: Sections, counte
     prompts = evidence.prompts
     limit_tokens = request.max_tokens // 6
     first = carried_quotation(before, limit_tokens, counter)
-    latest = prompts[-1] if prompts and (first or len(prompts) > 1) else ""
-    if not first and prompts:
+    goes_on = bool(first or request.previous)  # then the first prompt is not among these
+    latest = prompts[-1] if prompts and (goes_on or len(prompts) > 1) else ""
+    if not goes_on and prompts:
         first = quotation(prompts[0], limit_tokens, counter)
     goal = [_Finding("goal", first, 0, -_LONG_AGO)] if first else []
     openings = [(f"{LATEST_PROMPT} ", latest)]
-    if not first and prompts:  # no room for both its ends and a marker
+    if not first and not goes_on and prompts:  # no room for both its ends and a marker
         openings.insert(0, ("", prompts[0]))
     for label, prompt in openings:
         left = limit_tokens

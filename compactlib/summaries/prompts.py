@@ -35,7 +35,7 @@ from .schema import EMPTY, Schema
 
 __all__ = ["OPENING", "PARAGRAPHS", "PROMPT_VERSION", "instructions"]
 
-PROMPT_VERSION: Final = "3"
+PROMPT_VERSION: Final = "4"
 """The version of everything in this module and of the sections' hints."""
 
 OPENING: Final = "You keep the record of a long piece of work that a person and a tool-using AI agent do together."
@@ -90,7 +90,10 @@ The context
     "step-cut": """\
 The request under way
 - The agent is in the middle of the latest request. That request and the newest steps stay with the agent in full, after your
-  record. Describe the work on it as begun: neither as finished nor as still to be started.""",
+  record. Describe the work on it as begun: neither as finished nor as still to be started.
+- What has been done for it so far stands under "{turn}", and under no other heading.{first} What the previous record
+  has there of an earlier request belongs elsewhere now.""",
+    "step-cut-first": " Its steps begin with message {first}.",
     "part": """\
 Part {part} of {parts}
 - The transcript is shown in {parts} parts, in order; this is part {part}.{before}{after}""",
@@ -127,6 +130,7 @@ def instructions(
     focus: str | None = None,
     language: str | None = None,
     step_cut: bool = False,
+    first_step: int | None = None,
     part: int = 1,
     parts: int = 1,
     has_previous: bool = False,
@@ -144,6 +148,7 @@ def instructions(
             Several wishes are joined by the caller.
         language: the language to write in; the person's own if left out.
         step_cut: whether the latest request is still being worked on.
+        first_step: the number of the message with which the work on it begins, as the transcript shows it, if it is shown.
         part: which part of the transcript is shown, counted from 1.
         parts: how many parts there are.
         has_previous: whether a previous summary is shown.
@@ -167,7 +172,8 @@ def instructions(
     if has_context:
         chosen.append(PARAGRAPHS["context"])
     if step_cut:
-        chosen.append(PARAGRAPHS["step-cut"])
+        first = "" if first_step is None else PARAGRAPHS["step-cut-first"].format(first=first_step)
+        chosen.append(PARAGRAPHS["step-cut"].format(turn=called["turn"], first=first))
     if parts > 1:
         before = PARAGRAPHS["part-before"] if part > 1 else ""
         after = PARAGRAPHS["part-after"] if part < parts else ""
@@ -182,7 +188,7 @@ def instructions(
             language=PARAGRAPHS["language"].format(language=language) if language else PARAGRAPHS["language-same"],
             max_tokens=max_tokens,
             max_words=max(max_tokens * 3 // 5, 1),
-            sections="\n".join(f"## {section.heading}\n[{section.hint}]" for section in schema.sections if not section.is_ours),
+            sections="\n".join(f"## {part.heading}\n[{part.hint}]" for part in schema.asked(step_cut=step_cut)),
         )
     )
     return "\n\n".join(chosen)

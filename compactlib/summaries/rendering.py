@@ -39,11 +39,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from ..model import Message
 from ..text import quote_lines
-from ..tokens import Counter
+from ..tokens import Counter, estimate
 from .prompts import PARAGRAPHS, PROMPT_VERSION, instructions
 from .schema import Schema, other_headings, schema_for
 from .transcript import KINDS, Kind, Piece, calls_by_result, label, pieces_of, shortened, show
@@ -91,8 +91,11 @@ class SummaryRequest:
         schema: the name of the schema asked for.
         headings: of sections that are not called as usual, by their keys.
         first: the index of the first of `messages` in its conversation.
+        under_way: the place among `messages` from which on they are work on the latest prompt, which is still going on;
+            ``None`` if it is not.
         form: ``serialised``, or ``suffix``: then `body` is to be sent as it is, and nothing else.
         body: of a suffix request the agent's own request with the question behind it, in its dialect.
+        counter: counts the tokens that `max_tokens` is in.
     """
 
     instructions: str
@@ -108,8 +111,10 @@ class SummaryRequest:
     schema: str = "full"
     headings: tuple[tuple[str, str], ...] = ()
     first: int = 0
+    under_way: int | None = None
     form: Literal["serialised", "suffix"] = "serialised"
     body: Any = None
+    counter: Counter = field(default=estimate, repr=False, eq=False)
 
     @property
     def sections(self) -> Schema:
@@ -128,7 +133,7 @@ def render_request(
     context: str = "",
     focus: str | None = None,
     language: str | None = None,
-    step_cut: bool = False,
+    under_way: int | None = None,
     first: int = 0,
     parts_before: int = 0,
 ) -> tuple[SummaryRequest, ...]:
@@ -146,7 +151,7 @@ def render_request(
             (the prompt under way, pins); shortened if it is long.
         focus: the caller's wish, passed into the instructions.
         language: the language asked for, the person's own if left out.
-        step_cut: whether the latest prompt is still being worked on.
+        under_way: where in *messages* the work on the latest prompt begins, which is still going on; ``None`` if it is not.
         first: index of the first message in its conversation.
         parts_before: how many parts were shown and accepted before these; they are counted on.
 
@@ -180,7 +185,8 @@ def render_request(
             max_tokens=max_tokens,
             focus=focus,
             language=language,
-            step_cut=step_cut,
+            step_cut=under_way is not None,
+            first_step=None if under_way is None else first + under_way,
             part=part,
             parts=parts,
             has_previous=bool(previous) or part > 1,
@@ -204,6 +210,8 @@ def render_request(
             schema=schema.name,
             headings=other_headings(schema),
             first=first + start,
+            under_way=None if under_way is None else max(under_way - start, 0),
+            counter=counter,
         )
 
     # Later parts show the reply to the part before, which may be as long as

@@ -57,7 +57,7 @@ __all__ = [
     "split_items",
 ]
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 """Changes when a section is added, dropped, renamed or moved; it stands in every record."""
 
 EMPTY: Final = "(none)"
@@ -81,6 +81,7 @@ class Section:
         hint: what belongs in it, said to the summariser.
         aliases: other spellings that are read as this title.
         is_ours: whether the library writes it, and no summariser is asked for it.
+        is_of_turn: whether it tells of the turn under way, and is asked for only where a turn is split.
     """
 
     key: str
@@ -88,6 +89,7 @@ class Section:
     hint: str
     aliases: tuple[str, ...] = ()
     is_ours: bool = False
+    is_of_turn: bool = False
 
 
 @frozen
@@ -105,6 +107,10 @@ class Schema:
     name: str
     sections: tuple[Section, ...]
     required: frozenset[str] = frozenset({"goal", "orders", "done", "next"})
+
+    def asked(self, *, step_cut: bool = False) -> tuple[Section, ...]:
+        """The sections that a summariser is asked for: ours never, that of the turn under way where a *step_cut* split it."""
+        return tuple(part for part in self.sections if not part.is_ours and (step_cut or not part.is_of_turn))
 
     def find(self, key: str) -> int | None:
         """The index of the section *key*, ``None`` if this schema has none."""
@@ -205,6 +211,13 @@ _FACTS: Final = Section(
     ("identifiers", "files", "relevant files"),
 )
 _QUESTIONS: Final = Section("questions", "Open questions", "what was asked and not yet answered, and who asked it")
+_TURN: Final = Section(
+    "turn",
+    "The request under way",
+    "what has been done for the latest request so far, step by step, with what came of it",
+    ("turn context",),
+    is_of_turn=True,
+)
 _NEXT: Final = Section("next", "Next step", "the one thing to do now, then what follows from it", ("next steps",))
 _CRITICAL: Final = Section(
     "critical",
@@ -224,13 +237,13 @@ SCHEMAS: Final[dict[str, Schema]] = {
     for schema in (
         Schema(
             "full",
-            (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _NEXT, _CRITICAL, _VERBATIM),
+            (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _TURN, _NEXT, _CRITICAL, _VERBATIM),
         ),
-        Schema("structured", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _FACTS, _NEXT, _CRITICAL, _VERBATIM)),
+        Schema("structured", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _FACTS, _TURN, _NEXT, _CRITICAL, _VERBATIM)),
         Schema(
-            "anchored", (_GOAL, _ORDERS, _DONE, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _NEXT, _CRITICAL, _VERBATIM)
+            "anchored", (_GOAL, _ORDERS, _DONE, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _TURN, _NEXT, _CRITICAL, _VERBATIM)
         ),
-        Schema("brief", (_GOAL, _ORDERS, _DONE, _NEXT, _CRITICAL, _VERBATIM)),
+        Schema("brief", (_GOAL, _ORDERS, _DONE, _TURN, _NEXT, _CRITICAL, _VERBATIM)),
     )
 }
 """
@@ -240,7 +253,8 @@ Every schema by its name.
 ``anchored`` leaves the flow of the work out and keeps what can be checked.
 ``brief`` is for small windows.  All have *critical context*, because that is
 where a misplaced item is moved to (law L25), and *kept verbatim*, which the
-library writes and no summariser is asked for (law L21).
+library writes and no summariser is asked for (law L21).  In a *split turn*,
+whose prompt stays, what was done for it stands apart under *the request under way*.
 """
 
 DIGEST: Final = Schema("digest", (_DONE, _DECISIONS, _FACTS, _QUESTIONS, _CRITICAL), frozenset({"done"}))

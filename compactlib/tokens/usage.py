@@ -178,43 +178,43 @@ class Anchor:
 
     Attributes:
         reported_tokens: the request up to `position`, overhead included.
-        position: how many messages it covers.
+        position: how many messages it covers, as the wire counts them: the length of the list that was sent.
 
-    >>> from compactlib.model import wire
-    >>> messages = (Message("user", "Run the tests.", wire("user")), Message("model", "They pass.", wire("assistant")))
-    >>> Anchor(1_200, 1).size(messages, Memo(len))
+    >>> from compactlib.dialects import parse
+    >>> sent = [{"role": "user", "content": "Run the tests."}, {"role": "assistant", "content": "They pass."}]
+    >>> Anchor(1_200, 1).size(parse(sent, dialect="openai-chat"), Memo(len))
     1214
     """
 
     reported_tokens: int = field(validator=_size)
     position: int = field(validator=_size)
 
-    def is_of(self, conversation: Conversation) -> bool:
+    def covered(self, conversation: Conversation) -> int | None:
         """
-        Whether it tells of *conversation* as it stands: of no more messages than there are, and compacted as they are.
+        How many of its messages the report tells of.
+
+        ``None`` if it tells of another conversation: of more messages than there are, or of what has been compacted since.
+        That can be seen only until the conversation is sent and parsed again, so drop the anchor after a compaction.
 
         Raises:
             PolicyError: *conversation* is none.
         """
         need_conversation(conversation)
-        return conversation.settled <= self.position <= len(conversation.messages)
+        stop = conversation.position(self.position)
+        return stop if conversation.settled <= stop <= len(conversation.messages) else None
 
-    def size(self, messages: Sequence[Message], memo: Memo) -> int:
+    def size(self, conversation: Conversation, memo: Memo) -> int:
         """
-        The tokens of the request that ends with *messages*: what was reported, and the estimate of what came after.
+        The tokens of the whole request: what was reported, and the estimate of what came after.
 
         Raises:
-            PolicyError: fewer messages than the anchor covers, so it belongs to another conversation or to one
-                that has been compacted since; or *messages* or *memo* are none.
+            PolicyError: the report tells of another conversation; or *conversation* or *memo* are none.
         """
-        need("messages", messages, list | tuple, "messages in a list or a tuple")
         need("memo", memo, Memo, "a Memo")
-        if len(messages) < self.position:
-            raise PolicyError("anchor", f"covers {self.position} messages, and there are only {len(messages)}")
-        later = messages[self.position :]
-        for message in later:
-            need("messages", message, Message, "messages")
-        return self.reported_tokens + memo.messages(later)
+        stop = self.covered(conversation)
+        if stop is None:
+            raise PolicyError("anchor", f"covers {self.position} messages of a conversation that is not this one, or no longer")
+        return self.reported_tokens + memo.messages(conversation.messages[stop:])
 
 
 @frozen
@@ -256,4 +256,4 @@ class AskCount:
 
     def anchor(self, counted_tokens: int) -> Anchor:
         """The answer as an anchor at the end of the conversation."""
-        return Anchor(counted_tokens, len(self.conversation.messages))
+        return Anchor(counted_tokens, self.conversation.length)
