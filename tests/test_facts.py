@@ -239,3 +239,7 @@ def test_part_of_a_longer_name_is_no_survival(fact: str, text: str) -> None:
 
 def test_the_clause_is_that_of_the_fact_and_not_of_a_longer_one() -> None:
     assert Anchor(Kind.NUMBER, "120", 0, "row 31205 ok\ntimeout 120 s").clause() == "timeout 120 s"
+
+
+def test_end_of_an_element_is_no_path() -> None:
+    assert found(*tool("<div>\n</div>\n /srv/app </body>", name="read")).keys() == {"a.txt", "/srv/app"}

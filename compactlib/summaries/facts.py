@@ -384,7 +384,8 @@ def _facts(text: str, looked: _Looked, *, is_person: bool, may_fail: bool) -> It
                 bare = token.strip(_MARKS)
                 kind = kind_of(bare)
                 if kind is not None:
-                    yield kind, bare, piece
+                    if not token.startswith("</"):  # the end of an element is no path
+                        yield kind, bare, piece
                 elif not bare.isalnum():
                     for kind, start, stop in named_in(bare):
                         name = bare[start:stop]
