@@ -1,9 +1,10 @@
 """
 compactlib: context compaction for tool-using LLM agents.
 
-The names below are the public interface; everything else is private.  Modules
-are loaded when a name of theirs is first used, so importing the package costs
-little.  A vendored copy has those that live in the core: all but `load`.
+The names below are the public interface, with the types that its functions
+take and give; everything else in the core is private.  Modules are loaded when
+a name of theirs is first used, so importing the package costs little.  A
+vendored copy has those that live in the core: all but `load`.
 
 What it is not: an agent framework, a model client, a vector memory, a proxy.
 It never calls a model, a clock or the network by itself.
@@ -17,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what a type checker sees of the names below
     from .admission import Admitted, admit
-    from .budget import Policy, due, sizes
+    from .budget import Policy, Sizes, due, sizes
     from .converting import Converted, Loss, convert
     from .credentials import known_secrets
-    from .cuts import legal_cuts
+    from .cuts import Cuts, legal_cuts
     from .dialects import parse, render
     from .digesting import Digested, adigest, digest
-    from .driving import acompact, compact
+    from .driving import AsyncReviewHook, AsyncSummarise, ReviewHook, Summarise, acompact, compact
     from .errors import (
         CompactlibError,
         LogError,
@@ -36,23 +37,27 @@ if TYPE_CHECKING:  # what a type checker sees of the names below
         WireError,
     )
     from .log import Log, Logged
+    from .markers import Issued
+    from .masking import Redactor
     from .model import Conversation, Message, Origin
-    from .options import Admission, Clearing, Limit
+    from .options import Admission, Clearing, Limit, Rung
     from .outcomes import AskReview, AskSummary, Compacted, Outcome, Refused, SummaryFailed, Unchanged, Vetoed
     from .preview import Preview, plan
+    from .protocol.reader import Mode
     from .protocol.repair import Repaired, repair
     from .protocol.validator import Violation, check
-    from .recalling import recall, reference, stash
+    from .recalling import TOOLS, Page, Stashed, recall, reference, stash
     from .redacting import Redacted, RedactedMessage, redact, redact_message
     from .reminders import reminder
     from .standing import ProposedPin, propose_pins
-    from .store import DirectoryStore, MemoryStore, fetch
+    from .store import DirectoryStore, MemoryStore, Store, fetch
     from .summaries.acceptance import Summary
     from .summaries.rendering import SummaryRequest
-    from .tokens import Anchor, counter_for, estimate, read_usage
-    from .transcripts import load
+    from .tasks import Pin, Reminder, When
+    from .tokens import Anchor, Counter, Usage, counter_for, estimate, read_usage
+    from .transcripts import load  # type: ignore[import-not-found,unused-ignore]  # a vendored copy has no such module
     from .truncation import Truncated, truncate
-    from .turns import turns
+    from .turns import Turn, turns
     from .visible import effective
 
 __version__ = "0.1.0"
@@ -63,13 +68,18 @@ _HOMES = {
     "Anchor": "tokens",
     "AskReview": "outcomes",
     "AskSummary": "outcomes",
+    "AsyncReviewHook": "driving",
+    "AsyncSummarise": "driving",
     "Clearing": "options",
     "Compacted": "outcomes",
     "CompactlibError": "errors",
     "Conversation": "model",
     "Converted": "converting",
+    "Counter": "tokens",
+    "Cuts": "cuts",
     "Digested": "digesting",
     "DirectoryStore": "store",
+    "Issued": "markers",
     "Limit": "options",
     "Log": "log",
     "LogError": "errors",
@@ -78,9 +88,12 @@ _HOMES = {
     "MediaRefusedError": "errors",
     "MemoryStore": "store",
     "Message": "model",
+    "Mode": "protocol.reader",
     "Origin": "model",
     "Outcome": "outcomes",
     "OverloadedError": "errors",
+    "Page": "recalling",
+    "Pin": "tasks",
     "Policy": "budget",
     "PolicyError": "errors",
     "Preview": "preview",
@@ -88,17 +101,29 @@ _HOMES = {
     "ProposedPin": "standing",
     "Redacted": "redacting",
     "RedactedMessage": "redacting",
+    "Redactor": "masking",
     "Refused": "outcomes",
+    "Reminder": "tasks",
     "Repaired": "protocol.repair",
+    "ReviewHook": "driving",
+    "Rung": "options",
+    "Sizes": "budget",
+    "Stashed": "recalling",
+    "Store": "store",
     "StoreError": "errors",
+    "Summarise": "driving",
     "SummariserError": "errors",
     "Summary": "summaries.acceptance",
     "SummaryFailed": "outcomes",
     "SummaryRequest": "summaries.rendering",
+    "TOOLS": "recalling",
     "Truncated": "truncation",
+    "Turn": "turns",
     "Unchanged": "outcomes",
+    "Usage": "tokens",
     "Vetoed": "outcomes",
     "Violation": "protocol.validator",
+    "When": "tasks",
     "WireError": "errors",
     "acompact": "driving",
     "adigest": "digesting",
@@ -139,13 +164,18 @@ __all__ = [
     "Anchor",
     "AskReview",
     "AskSummary",
+    "AsyncReviewHook",
+    "AsyncSummarise",
     "Clearing",
     "Compacted",
     "CompactlibError",
     "Conversation",
     "Converted",
+    "Counter",
+    "Cuts",
     "Digested",
     "DirectoryStore",
+    "Issued",
     "Limit",
     "Log",
     "LogError",
@@ -154,9 +184,12 @@ __all__ = [
     "MediaRefusedError",
     "MemoryStore",
     "Message",
+    "Mode",
     "Origin",
     "Outcome",
     "OverloadedError",
+    "Page",
+    "Pin",
     "Policy",
     "PolicyError",
     "Preview",
@@ -164,17 +197,29 @@ __all__ = [
     "ProposedPin",
     "Redacted",
     "RedactedMessage",
+    "Redactor",
     "Refused",
+    "Reminder",
     "Repaired",
+    "ReviewHook",
+    "Rung",
+    "Sizes",
+    "Stashed",
+    "Store",
     "StoreError",
+    "Summarise",
     "SummariserError",
     "Summary",
     "SummaryFailed",
     "SummaryRequest",
+    "TOOLS",
     "Truncated",
+    "Turn",
     "Unchanged",
+    "Usage",
     "Vetoed",
     "Violation",
+    "When",
     "WireError",
     "acompact",
     "adigest",
@@ -216,16 +261,18 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = importlib.import_module(f".{home}", __name__)
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{home}":
-            raise
-        raise AttributeError(f"{name} lives in a wing, and this copy of the library has none") from error
-    value = module if home == name else getattr(module, name)  # the module `turns` can be called
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            module = importlib.import_module(f".{home}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{home}":
+                raise
+            raise AttributeError(f"{name} lives in a wing, and this copy of the library has none") from error
+        value = module if home == name else getattr(module, name)  # the module `turns` can be called
+        globals()[name] = value
+        return value

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from attrs import frozen
@@ -43,11 +44,11 @@ from attrs import frozen
 from .text import count_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 __all__ = ["BRIEF", "CLOSING", "FULL", "NUMBERED_LIMIT_LINES", "REFERENCE", "Issued", "Marker", "read_marker", "write_marker"]
 
-Issued: TypeAlias = "Mapping[str, tuple[int, int]]"
+Issued: TypeAlias = Mapping[str, tuple[int, int]]
 """The issued table: for each reference this conversation gave out, the characters and newlines of what it stands for."""
 
 NUMBERED_LIMIT_LINES: Final = 100

@@ -119,7 +119,7 @@ def policy_fields(name: str, fields: Mapping[str, Any] = MappingProxyType({})) -
     need("policy", name, str, "the name of a policy")
     row = POLICIES.get(name)
     if row is None:
-        near = difflib.get_close_matches(name[:40].casefold(), POLICIES, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name[:40].casefold(), POLICIES, n=3, cutoff=0.7)
         hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(POLICIES)}"
         raise PolicyError("policy", f"none is called {name[:60]!r}", hint=hint)
     own_trigger = any(field in fields for field in _TRIGGERS)

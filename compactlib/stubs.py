@@ -129,6 +129,11 @@ def write_pointer(name: str, ref: str, chars: int, lines: int, *, file: str = ""
     return f"[stored v1: {_quoted(name, _SOURCE_CHARS)}; {chars} chars, {lines} lines; {BRIEF}; ref={ref}{place}]"
 
 
+def _was_issued(issued: Issued, ref: str, *, chars: int, lines: int) -> bool:
+    """Whether *ref* was given out for something of this size; a table that was saved as JSON has lists for pairs."""
+    return ref in issued and tuple(issued[ref]) == (chars, lines)
+
+
 def read_pointers(text: str, *, issued: Issued) -> Iterator[tuple[str, str]]:
     """
     The pointers in *text* that are to be believed: the name and the reference of each.
@@ -140,7 +145,7 @@ def read_pointers(text: str, *, issued: Issued) -> Iterator[tuple[str, str]]:
     []
     """
     for found in _pointer().finditer(text) if issued and "[stored v1: " in text else ():
-        if issued.get(found[4]) == (int(found[2]), int(found[3])):
+        if _was_issued(issued, found[4], chars=int(found[2]), lines=int(found[3])):
             try:
                 yield json.loads(found[1]), found[4]
             except ValueError:  # an escape that JSON does not know
@@ -184,7 +189,7 @@ def read_stub(text: str, *, issued: Issued) -> Stub | None:
     (True, True)
     """
     found = _pattern().fullmatch(text) if issued and text.startswith(_OPENING) else None
-    if found is None or issued.get(found[6]) != (int(found[4]), int(found[5])):
+    if found is None or not _was_issued(issued, found[6], chars=int(found[4]), lines=int(found[5])):
         return None
     if found[9] is not None and found[9] not in issued:
         return None

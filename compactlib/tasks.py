@@ -30,10 +30,10 @@ from .tokens.usage import Anchor
 
 __all__ = ["RUNGS", "Pin", "Reminder", "Rung", "Task", "When"]
 
-Pin: TypeAlias = "int | tuple[int, int]"
+Pin: TypeAlias = int | tuple[int, int]
 """A message of the input by its index on the wire, or one block of it as (message, block)."""
 
-Reminder: TypeAlias = "str | Callable[[], str]"
+Reminder: TypeAlias = str | Callable[[], str]
 """A text from live state, or what returns it."""
 
 When: TypeAlias = Literal["auto", "now", "overflow"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import asdict, evolve
 from hypothesis import given
 
 import compactlib as cl
@@ -23,10 +24,12 @@ from compactlib.conformance.running import observe
 from compactlib.conformance.shorthand import expand_message, expand_record, judge_example
 from compactlib.conformance.units import read, read_summary
 from compactlib.model import Json
+from compactlib.protocol.rules import RULES
 from compactlib.summaries.head import Layout, write_summary
 from compactlib.truncation import truncate
 
 from . import reference
+from .spellings import SPELLINGS, Call, Result
 from .strategies import WIRES, build, histories
 
 HOME = Path(checks.__file__).parent
@@ -179,9 +182,14 @@ class TestVerdicts:
         """Each check that needs more than both bodies says so."""
         record = expand_record({"before": ["prompt 5", "model 40", "prompt #2 3"], "after": ["summary 4", "prompt #2 3"]})
         bare = evolve(record, before_tokens=None, kinds=None)
-        undecided = {finding.rule for finding in judge(bare) if finding.verdict == "unknown"}
+        found = [finding for finding in judge(bare) if finding.verdict == "unknown"]
+        undecided = {finding.rule for finding in found}
 
         assert undecided == {"FAIL-2", "BACK-3", "SIZE-1", "SIZE-2", "WINDOW-1", "SAME-1", "NOOP-2", "INPUT-1"}
+        named = {field for finding in found for field in re.findall(r"[\w.]+", finding.message.rpartition("(")[2])}
+        assert named == {
+            "exchanges", "undone", "before_tokens", "after_tokens", "limits.target", "repeated", "again", "mutated"
+        }  # fmt: skip
 
     def test_a_message_of_unknown_kind_makes_the_cut_unknown(self) -> None:
         """A picture behind results may be the tool's or the person's."""
@@ -202,6 +210,14 @@ class TestVerdicts:
 
         assert judge(self.record, laws=["L2"]) == (Finding("STEP-1", "unknown", "the check failed: KeyError: 'a'"),)
 
+    @pytest.mark.parametrize("field", ["dialect", "profile", "outcome", "when", "rung"])
+    def test_a_word_that_no_check_knows_is_refused(self, field: str) -> None:
+        """Nothing would judge it, and unknown is never pass."""
+        with pytest.raises(cl.PolicyError) as refused:
+            Record(**{**asdict(self.record, recurse=False), field: "klingon"})
+
+        assert refused.value.field == field
+
     def test_a_finding_says_all_in_one_line(self) -> None:
         """Law, rule, verdict, and what was seen."""
         (finding,) = broken("STEP-1", "a result is gone")
@@ -214,6 +230,25 @@ class TestVerdicts:
         record = evolve(self.record, before=[prompt], after=[prompt, {"role": "user"}])
 
         assert "VALID-1" in {finding.rule for finding in judge(record, laws=["L1"])}
+
+    @pytest.mark.parametrize("dialect", [name for name in SPELLINGS if SPELLINGS[name].dialect == name])
+    def test_a_result_that_lost_its_call_is_named_by_its_rule(self, dialect: str) -> None:
+        """Whoever keeps the last messages, wherever they begin, is told a rule that can be looked up."""
+        spelling = SPELLINGS[dialect]
+        said = [spelling.user("go")]
+        for call in (Call("c1", "read", {}), Call("c2", "bash", {})):
+            said += [*spelling.model("", [call]), *spelling.results([Result(call, "done")])]
+        found = [
+            finding.message.partition(" breaks ")[2].partition(",")[0]
+            for start in range(1, len(said))
+            for finding in judge(
+                Record(dialect=dialect, before=said, after=said[start:], outcome="compacted", reason="", cut=start), laws=["L1"]
+            )
+            if finding.rule == "VALID-1"
+        ]
+
+        assert found
+        assert set(found) <= RULES.keys()
 
     def test_the_tail_of_nothing_is_no_cut(self) -> None:
         """Whether the compactor says where it cut or not."""

@@ -336,7 +336,7 @@ def test_unreadable_files_are_named_and_the_others_judged(
 
     assert status == 2
     assert "error A-PAIR-01" in out
-    assert out.endswith(f"53 messages (anthropic, as a request); {len(unreadable)} files could not be read\n")
+    assert out.endswith(f"53 messages (anthropic, as a request); 1 line and {len(unreadable)} files could not be read\n")
     for (file, (line, said)), told in zip(unreadable.items(), lines, strict=False):
         assert told.startswith(f"compactlib: {file}: " if line is None else f"compactlib: {file}:{line}: ")
         assert said in told
@@ -348,17 +348,61 @@ def test_unreadable_files_are_in_every_form(unreadable: dict[str, tuple[int | No
     """Beside the findings of the others: never a verdict that passes over them."""
     said = {form: run("check", *unreadable, broken, "--format", form) for form in ("json", "sarif", "junit", "github")}
     listed = json.loads(said["json"][1])
+    places = {**{file: line for file, (line, _) in unreadable.items()}, str(broken): 5}
     (invocation,) = json.loads(said["sarif"][1])["runs"][0]["invocations"]
 
     assert {status for status, _, _ in said.values()} == {2}
     assert (listed["valid"], len(listed["violations"])) == (False, 2)
-    assert {one["file"]: one["line"] for one in listed["unread"]} == {file: line for file, (line, _) in unreadable.items()}
+    assert {one["file"]: one["line"] for one in listed["unread"]} == places
     assert invocation["executionSuccessful"] is False
-    assert len(invocation["toolExecutionNotifications"]) == len(unreadable)
-    assert said["junit"][1].count("<error ") == len(unreadable)
-    assert f' errors="{len(unreadable)}">' in said["junit"][1]
-    assert said["github"][1].count("::error title=compactlib,file=") == len(unreadable)
+    assert len(invocation["toolExecutionNotifications"]) == len(places)
+    assert said["junit"][1].count("<error ") == len(places)
+    assert f' errors="{len(places)}">' in said["junit"][1]
+    assert said["github"][1].count("::error title=compactlib,file=") == len(places)
     assert json.loads(run("check", *unreadable, "--format", "json")[1])["valid"] is False
+
+
+def test_line_that_cannot_be_read_counts_in_every_form(tmp_path: Path, run: Run) -> None:
+    """The rest is judged, and is not called valid: a broken line does not pass."""
+    path = tmp_path / "mixed.jsonl"
+    path.write_text('{"role": "user", "content": "hi"}\nno JSON\n[1]\n{"kind": "note"}\n', "utf-8")
+    asked = ("check", path, "--dialect", "anthropic")
+    said = {form: run(*asked, "--format", form) for form in ("text", "json", "sarif", "junit", "github")}
+    listed = json.loads(said["json"][1])
+    notified = json.loads(said["sarif"][1])["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+
+    assert {status for status, _, _ in said.values()} == {1}
+    assert (listed["valid"], listed["violations"]) == (False, [])
+    assert sorted((one["file"], one["line"]) for one in listed["unread"]) == [(str(path), line) for line in (2, 3, 4)]
+    assert said["text"][1] == "incomplete: 1 message (anthropic, as a request); 3 lines could not be read\n"
+    assert f"{path}:2: not JSON at column 1: Expecting value; not read\n" in said["text"][2]
+    assert len(notified) == 3
+    assert said["junit"][1].count('<testcase name="unread line') == 3
+    assert said["github"][1].count("::error title=compactlib,file=") == 3
+    assert run(*asked, "--statistics", "--format", "json")[0] == 1
+
+
+def test_line_that_was_mended_does_not_count(tmp_path: Path, run: Run) -> None:
+    """What was put in its place is said, and everything was read."""
+    path = tmp_path / "mended.jsonl"
+    path.write_bytes(b'{"role": "user", "content": "hi \xff"}\n')
+    status, out, err = run("check", path, "--dialect", "anthropic", "--format", "json")
+
+    assert (status, json.loads(out)["unread"]) == (0, [])
+    assert "U+FFFD" in err
+
+
+def test_torn_record_of_a_session_does_not_count(session: Path, broken: Path, run: Run) -> None:
+    """Its agent reads past it, and it may still be written; that of a list of messages is a message that is missing."""
+    status, out, err = run("check", session, "--ignore", "ALL", "--format", "json")
+
+    assert (status, json.loads(out)["unread"], "cut off in the middle" in err) == (0, [], True)
+    assert run("check", broken, "--ignore", "ALL")[0] == 1
+    for path in (session, broken):
+        whole = path.read_text("utf-8").splitlines()[0]
+        path.write_text(path.read_text("utf-8") + whole.replace("hi", "ho") + "\n", "utf-8")  # the next writer goes on
+    assert [run("check", path, "--ignore", "ALL")[0] for path in (session, broken)] == [0, 1]
+    assert "a torn record of" in run("check", session)[2]
 
 
 @pytest.mark.parametrize(

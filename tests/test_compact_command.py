@@ -86,6 +86,26 @@ def test_a_policy_is_had_by_its_name(name: str, run: Run, policies: list[cl.Poli
     assert evolve(policy, model=None) == cl.Policy.named(name, window_tokens=32_000)
 
 
+def test_the_window_of_a_model_is_known(capsys: pytest.CaptureFixture[str], policies: list[cl.Policy]) -> None:
+    """What is given goes before it, and no window is guessed."""
+    for model, options in (("claude-opus-5-5", ()), ("gpt-5", ()), ("gpt-5", ("--reserve", "150k"))):
+        assert main(["compact", FILE, "--model", model, *options]) == 0
+    assert main(["explain", FILE, "--model", "gpt-5", "--policy", "anchored"]) == 0
+    assert [(policy.window_tokens, policy.reserve_tokens) for policy in policies] == [
+        (1_000_000, None),
+        (400_000, 128_000),
+        (400_000, 150_000),
+    ]
+    capsys.readouterr()
+    for given, said in (
+        ((), "the size of the window is due: --window SIZE, or --model NAME"),
+        (("--model", "mine"), "the window of 'mine' is not known: --window SIZE"),
+        (("--model", "gpt-5", "--reserve", "9k"), "reserve_tokens: at least 128000"),
+    ):
+        assert main(["compact", FILE, *given]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_single_fields_go_before_those_of_the_name(run: Run, policies: list[cl.Policy]) -> None:
     options = (
         "--policy anchored --reserve 6k --trigger 90% --trigger-of budget --target 9k --tail 4k --tail-turns 1 --tail-messages 3 "

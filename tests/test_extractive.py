@@ -98,9 +98,7 @@ def test_a_section_without_evidence_says_so() -> None:
     """All headings are there."""
     text = extractive(ask([human("hello there"), model("hi")]))
 
-    assert [f"## {section.heading}" for section in FULL.asked()] == [
-        line for line in text.split("\n") if line.startswith("#")
-    ]
+    assert [f"## {section.heading}" for section in FULL.asked()] == [line for line in text.split("\n") if line.startswith("#")]
     assert text.count("(none)") == 9
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import fcntl
 import json
 import os
@@ -28,7 +27,6 @@ from compactlib.log import Log, Logged
 Run = Callable[..., tuple[int, str, str]]
 
 ROOT: Final = Path(__file__).parents[1]
-CHAPTER: Final = (ROOT / "spec" / "59-log.md").read_text("utf-8")
 
 
 def records(log: Log) -> list[Any]:
@@ -499,6 +497,8 @@ def test_a_log_that_is_something_else_is_refused(session: Path, run: Run, tmp_pa
         session: "--log is the input itself",
         tmp_path / "out.json": "--log is --out itself",
         tmp_path / "link": "--log is a link",
+        Path("/dev/null"): "/dev/null: is no ordinary file, and is not appended to",
+        Path("example:new"): "./example:new is a file",
         tmp_path: "is a directory",
         tmp_path / "absent" / "log": "No such file or directory",
     }.items():
@@ -507,10 +507,3 @@ def test_a_log_that_is_something_else_is_refused(session: Path, run: Run, tmp_pa
         assert said in err
     assert session.read_bytes() == before
     assert not (tmp_path / "out.json").exists()
-
-
-def test_the_chapter_is_true() -> None:
-    """Its example runs."""
-    code = CHAPTER.split("```python\n")[1].split("```")[0]
-    example = doctest.DocTestParser().get_doctest(code, {}, "chapter", "59-log.md", 0)
-    assert doctest.DocTestRunner().run(example).failed == 0

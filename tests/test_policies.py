@@ -128,6 +128,8 @@ def test_a_name_and_a_model_go_together() -> None:
         ("Anchor", "did you mean anchored?"),
         ("summarize-old", "did you mean summarise-old?"),
         ("x" * 5_000, "there are structured, "),
+        ("nope", "there are structured, "),
+        ("claude", "there are structured, "),
     ],
 )
 def test_an_unknown_name_is_an_error_that_helps(name: str, hint: str) -> None:

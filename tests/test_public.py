@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import enum
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 import attrs
 import pytest
@@ -24,7 +25,9 @@ HEADER: Final = "# Every public name of compactlib, written by: python -m tests.
 
 def described(name: str, value: Any) -> Iterator[str]:
     """A name in the words of its definition: a line, and one for each member of a class that its signature does not name."""
-    if isinstance(value, type) and issubclass(value, enum.Enum):
+    if is_alias(value):
+        yield f"{name} = {value}"
+    elif isinstance(value, type) and issubclass(value, enum.Enum):
         yield f"enum {name}: {', '.join(member.name for member in value)}"
     elif isinstance(value, type):
         bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
@@ -35,7 +38,12 @@ def described(name: str, value: Any) -> Iterator[str]:
     elif callable(value):  # a module that can be called
         yield f"def {name}{signature(value.__call__)}"
     else:
-        yield f"{name} = {value}"
+        yield f"{name}: {type(value).__name__}"
+
+
+def is_alias(value: Any) -> bool:
+    """Whether it is another name for a type, which may look as if it could be called."""
+    return value is Any or get_origin(value) is not None
 
 
 def members(owner: type) -> Iterator[str]:
@@ -53,7 +61,9 @@ def members(owner: type) -> Iterator[str]:
 
 
 def signature(value: Any) -> str:
-    """A signature on one line: annotations as they were written, defaults that are functions by their name."""
+    """A signature on one line: annotations as they were written, functions as defaults by their name; a protocol has none."""
+    if getattr(value, "_is_protocol", False):
+        return ""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
@@ -95,7 +105,7 @@ def test_names_are_sorted_and_have_homes() -> None:
 def functions() -> list[str]:
     """The public names that are called for what they do, not for what they make."""
     values = ((name, getattr(compactlib, name)) for name in sorted(compactlib.__all__))
-    return [name for name, value in values if callable(value) and not isinstance(value, type)]
+    return [name for name, value in values if callable(value) and not isinstance(value, type) and not is_alias(value)]
 
 
 @pytest.mark.parametrize("name", functions())
@@ -105,6 +115,21 @@ def test_defaults_are_keyword_only(name: str) -> None:
     kinds = {one.name: one.kind for one in parameters if one.default is not one.empty}
 
     assert {name for name, kind in kinds.items() if kind is not inspect.Parameter.KEYWORD_ONLY} == set()
+
+
+FOREIGN: Final = {"Any", "Callable", "Iterable", "Iterator", "Literal", "Mapping", "None", "PathLike", "Sequence"}
+PASSED_ON: Final = {"Call", "Edit", "Items", "Json", "Profile"}
+"""What a caller hands on, or writes as a literal, and need not name."""
+
+
+@pytest.mark.parametrize("name", functions())
+def test_types_of_a_public_function_are_public(name: str) -> None:
+    """Whoever wraps one can write down what it takes and gives, and needs no name that is private."""
+    value = getattr(compactlib, name)
+    found = inspect.signature(getattr(value, name, value))  # the module `turns` can be called
+    written = " ".join(map(str, [*(one.annotation for one in found.parameters.values()), found.return_annotation]))
+
+    assert set(re.findall(r"\b[A-Z]\w+", written)) - FOREIGN - PASSED_ON <= set(compactlib.__all__)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ import doctest
 import os
 import re
 import shlex
+from collections.abc import Collection
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -24,11 +25,16 @@ def fences(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-def test_example_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example runs in a checkout and gives what stands there."""
+PAGES: Final = tuple(
+    page for page in (ROOT / "README.md", *sorted((ROOT / "spec").glob("*.md"))) if ">>> " in page.read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_a_page_are_true(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a checkout, and as `python -m doctest` reads a page, which knows no fences."""
     monkeypatch.chdir(ROOT)
-    [code] = fences("python")
-    example = doctest.DocTestParser().get_doctest(code, {}, "README", "README.md", 0)
+    example = doctest.DocTestParser().get_doctest(page.read_text("utf-8"), {}, page.name, page.name, 0)
     said: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.FAIL_FAST).run(example, out=said.append)
 
@@ -36,12 +42,68 @@ def test_example_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(example.examples) >= 8
 
 
-def test_example_fits_a_screen() -> None:
+def test_first_example_fits_a_screen() -> None:
     """Twelve lines of input and output, or a few more, and it stands above the fold."""
-    [code] = fences("python")
+    code = fences("python")[0]
 
     assert len(code.splitlines()) <= 15
     assert README[: README.index("```python")].count("\n") < 8
+
+
+def looped(refused: Collection[int]) -> tuple[list[int], dict[str, Any]]:
+    """
+    The loop of the README, where the provider says of some requests that they are too long, by their numbers.
+
+    Returns how many messages each request had, and what the names stand for in the end.
+    """
+    names: dict[str, Any] = {}
+    lengths: list[int] = []
+
+    def client(body: Any, betas: set[str]) -> Any:
+        lengths.append(len(body["messages"]))
+        if len(lengths) in refused:
+            raise compactlib.PromptTooLongError("prompt is too long")
+        return names["answer"](body, betas)
+
+    for example in doctest.DocTestParser().get_examples("\n".join(fences("python")[:2])):
+        exec(compile(example.source, "README.md", "single"), names)  # noqa: S102 - the project's own page
+        if example.source.startswith("def send"):
+            names.update(answer=names["send"], send=client)
+    return lengths, names
+
+
+class TestLoop:
+    """What a reader copies out of the README holds in a session that does not go smoothly."""
+
+    @pytest.fixture(autouse=True)
+    def _at_home(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(ROOT)
+
+    def test_what_was_cleared_is_fetched(self) -> None:
+        """By the reference in its stub, at the end of the session, and by no other."""
+        _, names = looped(())
+        stubs = re.findall(r"\[cleared v1: [^\]]*ref=([0-9a-f]{64})", str(names["body"]))
+
+        assert len(stubs) > 40
+        assert set(stubs) == set(names["issued"])
+        assert all("incomplete type" in names["run"]("recall", {"ref": ref}) for ref in stubs)
+        assert "no such reference" in names["run"]("recall", {"ref": "5f" * 32})
+
+    def test_a_refusal_makes_the_next_try_shorter(self) -> None:
+        """And the session goes on to its end, legal all the while."""
+        refused = {30, 50}
+        lengths, names = looped(refused)
+        conversation = compactlib.parse(names["body"], dialect="anthropic")
+
+        assert len(lengths) == 61 + len(refused)
+        assert all(lengths[number] < lengths[number - 1] for number in refused)
+        assert conversation.messages[-1].text == "All read."
+        assert {found.level for found in compactlib.check(conversation, mode="history")} <= {"info"}
+
+    def test_a_second_refusal_is_the_callers(self) -> None:
+        """It is not tried for ever."""
+        with pytest.raises(compactlib.PromptTooLongError):
+            looped((30, 31))
 
 
 def test_first_command_does_the_main_job(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,6 @@ summariser is asked, and what each command prints and writes.
 
 from __future__ import annotations
 
-import doctest
 import json
 import os
 import re
@@ -639,16 +638,6 @@ def test_what_stays_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 # --- The chapter -----------------------------------------------------------------------------------------------------
 
 CHAPTER: Final = (Path(__file__).parent.parent / "spec" / "58-redaction.md").read_text("utf-8")
-
-
-def test_examples_of_the_chapter_are_true() -> None:
-    code = "\n".join(re.findall(r"```python\n(.*?)```", CHAPTER, re.DOTALL))
-    example = doctest.DocTestParser().get_doctest(code, {}, "chapter", "58-redaction.md", 0)
-    said: list[str] = []
-    doctest.DocTestRunner(optionflags=doctest.FAIL_FAST).run(example, out=said.append)
-
-    assert "".join(said) == ""
-    assert len(example.examples) > 8
 
 
 def test_what_the_chapter_calls_a_secret_is_one() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlib.stubs import NOTES, Stub, read_stub, write_stub
+from compactlib.stubs import NOTES, Stub, read_pointers, read_stub, write_pointer, write_stub
 
 REF, OTHER = "5f" * 32, "0a" * 32
 STUB = Stub("result", "read", REF, 31204, 812, source="src/app.py")
@@ -43,6 +45,14 @@ def test_a_stub_is_read_as_it_was_written(tool: str, source: str, file: str, not
 def test_what_was_not_issued_so_is_data(text: str) -> None:
     """Another size, another reference, a letter too many: no stub (law L25)."""
     assert read_stub(text, issued=ISSUED) is None
+
+
+def test_a_table_that_was_saved_as_json_is_the_same_table() -> None:
+    """Pairs are lists then; what was saved beside a store comes back so."""
+    saved = json.loads(json.dumps(ISSUED))
+
+    assert read_stub(write_stub(STUB), issued=saved) == STUB
+    assert list(read_pointers(write_pointer("order", OTHER, 2, 0), issued=saved)) == [("order", OTHER)]
 
 
 def test_a_hostile_text_costs_no_more_than_its_length() -> None:

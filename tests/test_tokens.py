@@ -18,7 +18,7 @@ from attrs import evolve
 
 from compactlib.dialects import parse
 from compactlib.errors import PolicyError, WireError
-from compactlib.model import Call, Conversation, Media, Message, Opaque, Reasoning, Result, Text, Tool, Wire, wire
+from compactlib.model import Call, Media, Message, Opaque, Reasoning, Result, Text, Tool, Wire, wire
 from compactlib.tokens import (
     FAMILIES,
     MESSAGE_TOKENS,

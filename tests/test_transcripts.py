@@ -737,6 +737,25 @@ class TestRequests:
         """`format` decides where the structure does not."""
         assert read(b'[{"role": "user", "content": "hi"}]', format="anthropic").dialect == "anthropic"
 
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_a_wrong_format_is_refused_in_one_line(self, name: str) -> None:
+        """Of a session nothing is read as a list of messages, nor the other way, and the error says what it is."""
+        session = jsonl(said("u1", None, "go"), reply("a1", "u1", "m1", words("done")))
+        if name == "claude-code":
+            assert len(read(session, format=name).messages) == 2
+        else:
+            with pytest.raises(WireError, match=f"nothing in it is of format {name}; by its content it is claude-code"):
+                load(session, format=name)
+        if name in ("claude-code", "pi"):
+            with pytest.raises(WireError, match="by its content it is a request or a list of messages"):
+                load(b'{"role": "user", "content": "hi"}\n{"role": "assistant", "content": "ho"}', format=name)
+
+    def test_lines_of_no_format_are_refused(self) -> None:
+        """Whatever format is named; an empty list is a conversation of no messages."""
+        with pytest.raises(WireError, match=r"nothing in it is of format gemini$"):
+            load(b'{"kind": 1}\n{"kind": 2}', format="gemini")
+        assert load(b"[]", format="gemini").length == 0
+
     def test_a_wrong_shape_is_an_error_with_its_path(self) -> None:
         """A body is read whole or not at all."""
         with pytest.raises(WireError) as caught:

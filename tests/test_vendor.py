@@ -92,6 +92,48 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
+TYPED: Final = """
+from collections.abc import Sequence
+
+import agent_core as cl
+
+
+class Agent:
+    issued: dict[str, tuple[int, int]] = {}
+
+    def __init__(self, store: cl.Store, summarise: cl.Summarise) -> None:
+        self.store, self.summarise = store, summarise
+
+    def shrink(self, messages: object, when: cl.When = "auto", pins: Sequence[cl.Pin] = ()) -> object:
+        conversation, policy = cl.parse(messages, dialect="anthropic"), cl.Policy(window_tokens=200_000)
+        outcome = cl.compact(
+            conversation, policy, summarise=self.summarise, when=when, pins=pins, store=self.store, issued=self.issued
+        )
+        if isinstance(outcome, cl.Compacted):
+            self.issued.update(outcome.issued)
+            return cl.render(outcome.request)
+        return messages
+
+
+Agent(cl.MemoryStore(), lambda request: request.text)
+Agent(cl.MemoryStore(), lambda request: 5)
+cl.compactt
+store: cl.Storee
+"""
+
+
+def test_copy_is_typed(copy: Path) -> None:
+    """A strict type checker finds nothing in the copy nor in an agent that uses it, and everything that is wrong in that."""
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    (copy.parent / "agent.py").write_text(TYPED, "utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "agent.py", "agent_core"]
+    done = subprocess.run(command, cwd=copy.parent, capture_output=True, text=True)
+    found = [line.split(": error: ")[0] for line in done.stdout.splitlines() if ": error: " in line]
+    wrong = [number for number, line in enumerate(TYPED.splitlines(), 1) if line.endswith(("5)", "compactt", "Storee"))]
+
+    assert list(dict.fromkeys(found)) == [f"agent.py:{number}" for number in wrong]
+
+
 def test_copy_imports_nothing_but_attrs_and_the_standard_library(copy: Path) -> None:
     """By its own text: no import names anything else, nor the library it was copied from."""
     strangers = {name for path in copy.rglob("*.py") for name in imported(path)} - sys.stdlib_module_names

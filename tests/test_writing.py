@@ -155,6 +155,14 @@ def test_output_that_is_redirected_is_not_replaced(body: Path, tmp_path: Path) -
     assert (done.returncode, "--out is standard output itself" in done.stderr) == (2, True)
 
 
+def test_name_of_an_example_is_not_written_to(body: Path) -> None:
+    """No command could read it again by that name."""
+    done = subprocess.run([*COMMAND, str(body), "--out", "example:mine"], capture_output=True, text=True)
+
+    assert (done.returncode, "./example:mine is a file" in done.stderr) == (2, True)
+    assert not Path("example:mine").exists()
+
+
 # -- the streams -------------------------------------------------------------------------------------------------------
 
 

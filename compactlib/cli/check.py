@@ -5,7 +5,8 @@ Rules it obeys
     * The command line wins over a project's settings, option by option.
     * A file that cannot be read is named, with the line where that is known,
       and the others are judged.  The status is 2 then, whatever they are: half
-      a verdict is none.
+      a verdict is none.  A line that cannot be read is a fault of its file,
+      and counts as an error.
 
 What is not here
     The forms of other programs (`formats`), and what a project may ask for
@@ -31,7 +32,7 @@ from .formats import github, junit, sarif
 from .options import check_profile, input_option, profile_option
 from .originals import original_option, read_original
 from .printing import LEVEL_STYLES, Page, Piece, complain, count, print_json
-from .reading import EXAMPLE, Source, UnreadError, read_sources, report_problems
+from .reading import EXAMPLE, Source, UnreadError, read_sources, report_problems, unread_in
 from .selection import Selection, prefixes
 from .settings import NAME, Projects, Settings
 
@@ -83,7 +84,8 @@ def check(
 
     Each finding names the rule ("compactlib rules ID" explains it), what was
     expected, what the provider answers, and the safe fix if there is one.
-    Exit status 1 says that there are errors, 2 that a file could not be read.
+    Exit status 1 says that there are errors or lines that could not be read,
+    2 that a file could not be read.
     What a project asks for stands in its pyproject.toml under
     [tool.compactlib].
     """
@@ -95,6 +97,7 @@ def check(
     projects = Projects()
     found: list[Finding] = []
     unread: list[UnreadError] = []
+    lines: list[UnreadError] = []
     names: list[str] = []
     judged: list[str] = []
     messages = 0
@@ -112,6 +115,7 @@ def check(
             continue
         for source in sources:
             report_problems(source)
+            lines.extend(unread_in(source))
             conversation = source.transcript.conversation
             reading = mode or ("request" if source.transcript.format == source.transcript.dialect else "history")
             violations = _checked(conversation, reading, profile, read_original(original, source))
@@ -120,16 +124,17 @@ def check(
             judged.append(f"{source.transcript.dialect}, as a {reading}")
             messages += conversation.length
     counts = Counter(one.violation.level for one in found)
-    is_valid = not counts["error"] and not (strict and counts["warning"]) and not unread
+    is_valid = not counts["error"] and not (strict and counts["warning"]) and not (unread or lines)
+    missed = [*unread, *lines]
     if output_format == "json":
         listed = {"statistics": _statistics(found)} if statistics else {"violations": [_as_json(one) for one in found]}
-        print_json({"valid": is_valid, **listed, "unread": [_unread_as_json(one) for one in unread]})
+        print_json({"valid": is_valid, **listed, "unread": [_unread_as_json(one) for one in missed]})
     elif output_format == "sarif":
-        print_json(sarif(found, unread))
+        print_json(sarif(found, missed))
     elif output_format == "junit":
-        sys.stdout.write(junit(found, names, unread, failing=frozenset({"error", "warning"} if strict else {"error"})))
+        sys.stdout.write(junit(found, names, missed, failing=frozenset({"error", "warning"} if strict else {"error"})))
     elif output_format == "github":
-        sys.stdout.write(github(found, unread))
+        sys.stdout.write(github(found, missed))
     elif judged or not unread:
         page = Page()
         if statistics:
@@ -137,11 +142,14 @@ def check(
         else:
             for one in found:
                 _show(page, one)
-        said = ", ".join(_counted(counts[level], level) for level in _LEVELS if counts[level]) or "valid"
-        style = next((LEVEL_STYLES[level] for level in _LEVELS if counts[level]), "bold green")
+        said = ", ".join(_counted(counts[level], level) for level in _LEVELS if counts[level]) or (
+            "incomplete" if lines else "valid"
+        )
+        style = next((LEVEL_STYLES[level] for level in _LEVELS if counts[level]), "bold red" if lines else "bold green")
         if judged:
-            lacking = f"; {count(len(unread), 'file')} could not be read" if unread else ""
-            page.line((said, style), f": {count(messages, 'message')} ({'; '.join(dict.fromkeys(judged))}){lacking}")
+            lacking = [count(len(some), what) for some, what in ((lines, "line"), (unread, "file")) if some]
+            failed = f"; {' and '.join(lacking)} could not be read" if lacking else ""
+            page.line((said, style), f": {count(messages, 'message')} ({'; '.join(dict.fromkeys(judged))}){failed}")
         else:
             page.line("nothing was checked")
     return 2 if unread else 0 if is_valid else 1

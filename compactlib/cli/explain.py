@@ -93,7 +93,7 @@ def explain(
     check_profile(profile, conversation.dialect)
     policy = policy_for(source.transcript, policy)
     asked: list[tuple[SummaryRequest, str]] = []
-    summariser = Extractive(counter=policy.counter)
+    summariser = Extractive()
 
     def answer(request: SummaryRequest) -> str:
         reply = summariser(request)

@@ -134,7 +134,7 @@ def junit(
     Args:
         findings: of all files.
         files: those that were read.
-        unread: those that were not; each is one case with an error.
+        unread: those that were not, and single lines that were not; each is one case with an error.
         failing: the levels that count; other findings pass and say what they are.
     """
     by_file: dict[str, list[Finding]] = {file: [] for file in files}
@@ -171,9 +171,10 @@ def _suite(file: str, findings: list[Finding], failing: frozenset[Level]) -> str
 def _unread_suite(one: UnreadError) -> str:
     name, why = _xml(one.file), _xml(one.problem)
     where = "" if one.line is None else f"line {one.line}: "
+    case = "compactlib" if one.line is None else f"unread line {one.line}"  # readers take cases of one name for one
     return (
         f'  <testsuite name="{name}" tests="1" failures="0" errors="1" skipped="0">\n'
-        f'    <testcase name="compactlib" classname="{name}">\n'
+        f'    <testcase name="{case}" classname="{name}">\n'
         f'      <error message="{why}" type="unread">{where}{why}</error>\n'
         "    </testcase>\n  </testsuite>"
     )
@@ -189,7 +190,7 @@ def _xml(text: str) -> str:
 
 
 def github(findings: Iterable[Finding], unread: Iterable[UnreadError] = ()) -> str:
-    """One workflow command for each finding and each file that was not read, which GitHub shows beside the line."""
+    """One workflow command for each finding and each file or line that was not read, which GitHub shows beside the line."""
     return "".join([*map(_annotation, findings), *map(_unread_annotation, unread)])
 
 

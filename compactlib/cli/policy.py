@@ -10,6 +10,8 @@ Rules it obeys
     * A name gives fields and single options go before them, as in
       `Policy.named`; what contradicts itself is refused by the policy's own
       words.
+    * A window is never guessed: it is given, or known of the model that is
+      named.
     * Nothing of it is read from a project's file.
 
 How it works
@@ -22,13 +24,14 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import click
 from attrs import evolve
 
 from ..budget import Policy
+from ..models import model_named
 from ..policies import POLICIES
 from ..summaries.schema import SCHEMAS
 from ..tokens import Counter
@@ -67,7 +70,9 @@ def _option(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
 _OPTIONS: Final = (
     _option("--policy", _NAME, metavar="NAME", help=f"One of {', '.join(POLICIES)}; the options below go before it."),
     _option("--model", "model", metavar="NAME", help="The model that is asked, where FILE does not say it."),
-    _option("--window", "window_tokens", type=size, required=True, help="The model's window: 32k, 200k, 1M."),
+    _option(
+        "--window", "window_tokens", type=size, help="The model's window: 32k, 200k, 1M.  [default: what is known of --model]"
+    ),
     _option("--reserve", "reserve_tokens", type=size, help="Room for the answer.  [default: a quarter, at most 32k]"),
     _option("--trigger", "trigger", type=_trigger, metavar="SIZE|N%", help="From which size on it is due.  [default: 75%]"),
     _option("--trigger-of", "trigger_of", type=click.Choice(["budget", "window", "history"]), help="What the trigger is of."),
@@ -94,12 +99,27 @@ def policy_given(*, counter: Counter, profile: str | None) -> Policy:
     The policy that the options of the running command come to.
 
     Raises:
+        click.UsageError: no window is given, and none is known of the model.
         PolicyError: there is none of that name, or the options contradict each other.
     """
     given = dict(click.get_current_context().meta.get(_KEY, {}))
     name = given.pop(_NAME, None)
+    if "window_tokens" not in given:
+        given |= _sizes_of_model(given)
     fields = {**given, "counter": counter, "profile": profile}
     return Policy(**fields) if name is None else Policy.named(name, **fields)
+
+
+def _sizes_of_model(given: Mapping[str, Any]) -> dict[str, int | None]:
+    """The window of the model that is named, and the reserve where its prompt is limited (`Policy.for_model`)."""
+    model = given.get("model")
+    if model is None:
+        raise click.UsageError("the size of the window is due: --window SIZE, or --model NAME", click.get_current_context())
+    if model_named(model) is None:
+        raise click.UsageError(f"the window of {model[:64]!r} is not known: --window SIZE", click.get_current_context())
+    reserve = given.get("reserve_tokens")
+    known = Policy.for_model(model, **({} if reserve is None else {"reserve_tokens": reserve}))
+    return {"window_tokens": known.window_tokens, "reserve_tokens": known.reserve_tokens}
 
 
 def policy_for(transcript: Transcript, policy: Policy) -> Policy:

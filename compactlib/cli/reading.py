@@ -48,6 +48,7 @@ __all__ = [
     "read_stdin",
     "read_text",
     "report_problems",
+    "unread_in",
 ]
 
 EXAMPLE: Final = "example:"
@@ -200,6 +201,18 @@ def report_problems(source: Source) -> None:
         complain(f"{source.name}:{problem.line}: {problem.text}")
     if len(problems) > _MOST_PROBLEMS:
         complain(f"{source.name}: and {len(problems) - _MOST_PROBLEMS} more lines with problems")
+
+
+def unread_in(source: Source) -> list[UnreadError]:
+    """
+    The lines of a conversation of which something was not read, each by itself.
+
+    A torn record of a session is none of them: its agent reads past it as well, and the last may still be written.
+    """
+    read = source.transcript
+    is_session = read.format != read.dialect
+    lost = [one for one in read.problems if one.is_unread and not (is_session and one.is_torn)]
+    return [UnreadError(source.name, one.line, one.text) for one in lost]
 
 
 def examples() -> dict[str, Path]:

@@ -31,6 +31,8 @@ from typing import IO, Any
 
 import click
 
+from .reading import EXAMPLE
+
 __all__ = ["OutPath", "refuse_out", "write_aside"]
 
 
@@ -38,11 +40,13 @@ class OutPath(click.Path):
     """The name of a file or directory that is written to."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what is not meant: an empty name would be the directory one is in, and a dash a file of that name."""
+        """Refuse what is not meant: an empty name is the directory one is in; a dash and an example are read, and no files."""
         if not value:
             self.fail("the name is empty", param, ctx)
         if str(value) == "-":
             self.fail("standard output is not written to; name a file", param, ctx)
+        if str(value).startswith(EXAMPLE):
+            self.fail(f"by that name an example is read; ./{value} is a file", param, ctx)
         if "\0" in str(value):
             self.fail("a name has no NUL in it", param, ctx)
         return super().convert(value, param, ctx)
@@ -61,7 +65,7 @@ def refuse_out(out: Path, file: str, *, option: str = "--out") -> None:
         click.UsageError: *out* is one of these.
         OSError: it cannot be looked at.
     """
-    found = _standing(out)
+    found = _standing(out, then="is not replaced" if option == "--out" else "is not appended to")
     if found is None:
         return
     context = click.get_current_context()
@@ -83,14 +87,14 @@ def _stat_of(stream: IO[str] | None) -> os.stat_result:
     return os.fstat(stream.fileno())
 
 
-def _standing(out: Path) -> os.stat_result | None:
-    """What stands at *out*, or where a link there leads to; ``None`` for nothing; no ordinary file is an error."""
+def _standing(out: Path, *, then: str = "is not replaced") -> os.stat_result | None:
+    """What stands at *out*, or where a link there leads to; ``None`` for nothing; no ordinary file is an error, and *then*."""
     try:
         found = os.stat(out)
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "is no ordinary file, and is not replaced", str(out))
+        raise OSError(errno.EINVAL, f"is no ordinary file, and {then}", str(out))
     if not os.access(out, os.W_OK):
         raise PermissionError(errno.EACCES, "may not be written to", str(out))
     return found

@@ -56,7 +56,7 @@ def fits_window(record: Record) -> Iterator[Finding]:
     """WINDOW-1: each request leaves room for its reply; WINDOW-2: over the parts each message is shown once, in order."""
     if record.exchanges is None:
         if record.outcome == "compacted":
-            yield from unknown("WINDOW-1", "what the summariser was shown is not known")
+            yield from unknown("WINDOW-1", "what the summariser was shown is not known", "exchanges")
         return
     window = record.limits.summariser
     for exchange in record.exchanges:

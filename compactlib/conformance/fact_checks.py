@@ -21,6 +21,8 @@ from .record import Record
 __all__ = ["claims_flagged", "facts_survive", "is_list", "one_list_of_files"]
 
 _HASH: Final = re.compile(r"(?<![\w/.=\\-])(?=[0-9]{0,39}[a-f])(?=[a-f]{0,39}[0-9])[0-9a-f]{12,40}(?![\w/.-])")
+_NAMED: Final = re.compile(r"(?<!\S)[\w-]{1,40}=((?=[0-9]{0,39}[a-f])(?=[a-f]{0,39}[0-9])[0-9a-f]{12,40})(?!\S)")
+"""A hash behind its name, as in ``checksum=9f3a61c07be2d845``, which is a word by itself."""
 _PATH: Final = re.compile(r"(?<![\w/.~+@-])(?:[\w.+@-]{1,60}/){1,12}[\w+@-]{1,60}\.[a-z]{1,5}(?![\w/.-])")
 _LEFT_OUT: Final = re.compile(r"\b[1-9][0-9]{0,8} (?:more\b|facts were left out)")
 _FLAG: Final = re.compile(r"[\"'`)\]»”]{0,2} ?\[(?:unverified|contradicted|not verified)\b")
@@ -44,10 +46,15 @@ def facts_survive(record: Record) -> Iterator[Finding]:
     for unit in seen.before[: seen.cut]:
         for block in unit.blocks:
             text = block.text.replace(old, carried) if old else block.text
-            for found in _HASH.finditer(text) if block.kind in ("text", "result", "call") else ():
-                if found[0] not in output:
-                    yield from broken("FACT-1", f"{found[0]} of message {unit.index} is nowhere in the output")
+            for fact in _hashes(text) if block.kind in ("text", "result", "call") else ():
+                if fact not in output:
+                    yield from broken("FACT-1", f"{fact} of message {unit.index} is nowhere in the output")
                     return
+
+
+def _hashes(text: str) -> Iterator[str]:
+    for pattern in (_HASH, _NAMED):
+        yield from (found[found.lastindex or 0] for found in pattern.finditer(text))
 
 
 def claims_flagged(record: Record) -> Iterator[Finding]:

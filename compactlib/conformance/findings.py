@@ -88,7 +88,7 @@ class Finding:
     Attributes:
         rule: the rule of the specification, such as ``STEP-1``.
         verdict: ``broken``, or ``unknown`` where the record does not tell.
-        message: what was seen, in one sentence.
+        message: what was seen, in one sentence; of what is unknown, with the fields of the record that would tell.
     """
 
     rule: str
@@ -109,6 +109,6 @@ def broken(rule: str, message: str) -> Iterator[Finding]:
     yield Finding(rule, "broken", message)
 
 
-def unknown(rule: str, message: str) -> Iterator[Finding]:
-    """The finding that nobody can tell whether *rule* is kept."""
-    yield Finding(rule, "unknown", message)
+def unknown(rule: str, message: str, *fields: str) -> Iterator[Finding]:
+    """The finding that nobody can tell whether *rule* is kept; *fields* of the record would."""
+    yield Finding(rule, "unknown", f"{message} ({', '.join(fields)})" if fields else message)

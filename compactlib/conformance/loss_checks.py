@@ -69,7 +69,7 @@ def _failed_replies(record: Record) -> Iterator[Finding]:
     if record.outcome != "compacted" or record.rung == "clear":  # which replaces no message
         return
     if record.exchanges is None:
-        yield from unknown("FAIL-2", "what the summariser replied is not known")
+        yield from unknown("FAIL-2", "what the summariser replied is not known", "exchanges")
     for exchange in last_replies(record):
         fault = failed(exchange, record)
         if fault:

@@ -38,6 +38,9 @@ call is gone.
 _COUNTED: Final = "M-COUNT-01"
 """The same where results are counted: one too many."""
 
+_MISPLACED_RESULT: Final = "a misplaced result"
+"""What all of these are."""
+
 _PLACELESS: Final = frozenset({"A-CACHE-01", "A-IMG-02", "A-JSON-01", "B-TOOLCFG-01"})
 """What has no place: what a whole request has too much of, or lacks, which is one fault before and after; and words as quoted."""
 
@@ -51,14 +54,16 @@ def validity(record: Record) -> Iterator[Finding]:
     mode: Literal["history", "request"] = "history" if seen.parts.pending else "request"
     try:
         after = _violations(record.after if record.request is None else record.request, record, mode)
-        before = Counter(_violations(_thinking_as_asked(record), record, mode))
+        before = Counter(
+            (fault, index, level) for fault, _, index, level in _violations(_thinking_as_asked(record), record, mode)
+        )
     except WireError as error:
         yield from broken("VALID-1", f"the output cannot even be read: {error}")
         return
-    for rule, index, level in after:
+    for fault, rule, index, level in after:
         sources = {seen.before[back].index for back in _sources(seen, index)} | ({None} if index is None else set())
-        wanted = ["error"] if level == "error" and rule != "misplaced" else ["warning", "error"]
-        match = next((key for source in sources for one in wanted if before[key := (rule, source, one)] > 0), None)
+        wanted = ["error"] if level == "error" and fault != _MISPLACED_RESULT else ["warning", "error"]
+        match = next((key for source in sources for one in wanted if before[key := (fault, source, one)] > 0), None)
         if match is None:
             yield from broken("VALID-1", f"message {index} of the output breaks {rule}, which none of the input did so there")
         else:
@@ -88,23 +93,24 @@ def _edits(record: Record) -> Iterator[Finding]:
     listed = around.get("betas")
     betas: list[Json] = [*listed] if isinstance(listed, list) else []
     asked = {**around, "context_management": record.edits, "betas": [*betas, *record.betas]}
-    before = [rule for rule, *_where in _violations(around, record, "history")]
-    for rule, *_where in _violations(asked, record, "history"):
+    before = [rule for _, rule, *_where in _violations(around, record, "history")]
+    for _, rule, *_where in _violations(asked, record, "history"):
         if rule in before:
             before.remove(rule)
         elif rule.startswith(_EDITS) and (has_body or rule not in _NEED_A_BODY):
             yield from broken("VALID-2", f"the request that asks for the edits breaks {rule}, which it did not before")
 
 
-def _violations(body: Json, record: Record, mode: Literal["history", "request"]) -> list[tuple[str, int | None, str]]:
+def _violations(body: Json, record: Record, mode: Literal["history", "request"]) -> list[tuple[str, str, int | None, str]]:
+    """What a request breaks: the fault, which is the rule for most, the rule, the message if it has a place, the level."""
     from ..dialects import parse
     from ..protocol.rules import RULES
     from ..protocol.validator import check
 
     found = check(parse(body, dialect=record.dialect), mode=mode, profile=record.profile)
-    same = {rule.id: "misplaced" for rule in RULES.values() if rule.core in _MISPLACED or rule.id == _COUNTED}
+    same = {rule.id: _MISPLACED_RESULT for rule in RULES.values() if rule.core in _MISPLACED or rule.id == _COUNTED}
     said = [one for one in found if one.level != "info"]
-    return [(same.get(one.rule, one.rule), None if one.rule in _PLACELESS else one.index, one.level) for one in said]
+    return [(same.get(one.rule, one.rule), one.rule, None if one.rule in _PLACELESS else one.index, one.level) for one in said]
 
 
 def _sources(seen: Evidence, index: int | None) -> list[int]:
@@ -150,7 +156,7 @@ def boundaries(record: Record) -> Iterator[Finding]:
     kind, index = parts.kinds[cut], seen.before[cut].index
     if cut not in parts.starts:
         if kind is None or not parts.is_clear:
-            yield from unknown("CUT-1", f"message {index}, where the tail begins, may or may not be a prompt")
+            yield from unknown("CUT-1", f"message {index}, where the tail begins, may or may not be a prompt", "kinds")
         else:
             yield from broken("CUT-1", f"the tail begins at message {index}, which is a {kind} and begins nothing")
         return
@@ -167,7 +173,7 @@ def _kept_prompt(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
         return
     prompt = parts.prompt_of(cut)
     if not parts.is_clear:
-        yield from unknown("CUT-2", "some message may or may not be the prompt of the turn that was cut")
+        yield from unknown("CUT-2", "some message may or may not be the prompt of the turn that was cut", "kinds")
     elif prompt is not None and prompt not in seen.kept:
         yield from broken(
             "CUT-2", f"the turn was cut at {seen.before[cut].index} and its prompt, {seen.before[prompt].index}, is gone"
@@ -188,7 +194,7 @@ def _choice(record: Record, seen: Evidence, cut: int) -> Iterator[Finding]:
         else None
     )
     if cuts is None:
-        yield from unknown("CUT-3", "not every message is of known kind and size")
+        yield from unknown("CUT-3", "not every message is of known kind and size", "kinds", "sizes")
         return
     best = choose(cuts, limit_tokens=limit, step_cuts=record.limits.step_cuts)
     if best is None or best.at != cut:
@@ -214,7 +220,7 @@ def frontier(record: Record) -> Iterator[Finding]:
     if record.reason == "no-legal-cut" and parts.dangling:
         cuts = legal_cuts(seen.before, parts, [0] * len(seen.before), record.before, record.dialect, record.profile)
         if cuts is None:
-            yield from unknown("LIVE-2", "some message is of unknown kind")
+            yield from unknown("LIVE-2", "some message is of unknown kind", "kinds")
         elif any(cut.kind == "turn" or record.limits.step_cuts for cut in cuts):
             yield from broken("LIVE-2", f"refused for want of a cut, and {seen.before[cuts[0].at].index} is one")
     if record.outcome == "compacted" and record.dangling is not None and parts.is_clear:

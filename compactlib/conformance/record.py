@@ -13,6 +13,8 @@ Rules it obeys
       What the compactor says of itself (outcome, reason, cut) stands beside
       what was measured by others.
     * What is not known is ``None``.  A check that needs it has no opinion.
+    * A word that no check knows is a `PolicyError`: it would be judged by
+      nothing, and unknown is never pass.
 
 What is not here
     Judging (`checks`), and the append-only log of a live session.
@@ -22,17 +24,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
+from ..arguments import need_one_of
 from ..model import Json
+from ..options import RUNGS
+from ..protocol.profiles import profile_named
+from .wires import DIALECTS
 
 __all__ = ["Exchange", "Limits", "Origin", "Record"]
 
 Origin: TypeAlias = Literal["prompt", "model", "result", "attachment", "harness", "system", "summary", "pin", "reminder"]
 """What a message is, where somebody said so."""
+
+
+def _one_of(*words: str) -> Callable[[object, Any, Any], None]:
+    """A validator: one of *words*; nothing at all, where that may be."""
+
+    def check(record: object, attribute: Any, value: Any) -> None:
+        del record
+        if value is not None or attribute.default is not None:
+            need_one_of(attribute.name, value, words)
+
+    return check
+
+
+def _profile(record: object, attribute: Any, value: Any) -> None:
+    del record, attribute
+    if value is not None:
+        profile_named(value)
 
 
 @frozen(kw_only=True)
@@ -154,14 +177,22 @@ class Record:
         mutated: whether what was passed in was changed.
         repeated: `digest` of a second run of the same.
         again: outcome of compacting the result at once, and whether the same object came back.
+
+    Raises:
+        PolicyError: on construction, for a dialect, profile, outcome, rung or `when` that there is not.
+
+    >>> Record(dialect="anthropic", before=[], after=[], outcome="done")
+    Traceback (most recent call last):
+        ...
+    compactlib.errors.PolicyError: outcome: one of 'compacted', 'unchanged', 'refused', not 'done'
     """
 
-    dialect: str
+    dialect: str = field(validator=_one_of(*DIALECTS))
     before: Json
     after: Json
-    outcome: Literal["compacted", "unchanged", "refused"]
+    outcome: Literal["compacted", "unchanged", "refused"] = field(validator=_one_of("compacted", "unchanged", "refused"))
     reason: str = ""
-    when: Literal["auto", "now", "overflow"] = "auto"
+    when: Literal["auto", "now", "overflow"] = field(default="auto", validator=_one_of("auto", "now", "overflow"))
     limits: Limits = Limits()
     cut: int | None = None
     kept_prompt: int | None = None
@@ -189,7 +220,7 @@ class Record:
     pinned_tokens: int | None = None
     reminders: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    rung: str | None = None
+    rung: str | None = field(default=None, validator=_one_of(*RUNGS))
     digests: tuple[str, ...] = ()
     stored: Mapping[str, str] | None = None
     undone: Json = None
@@ -201,7 +232,7 @@ class Record:
     same_tail: bool | None = None
     mutated: bool | None = None
     repeated: str | None = None
-    profile: str | None = None
+    profile: str | None = field(default=None, validator=_profile)
     again: tuple[str, bool] | None = None
 
     @property

@@ -36,7 +36,7 @@ def recoverable(record: Record) -> Iterator[Finding]:
     yield from _references(record, seen)
     yield from _hidden(record, seen)
     if record.undone is None:
-        yield from unknown("BACK-3", "nobody tried to undo it")
+        yield from unknown("BACK-3", "nobody tried to undo it", "undone")
     elif json.dumps(record.undone) != json.dumps(record.before):
         yield from broken("BACK-3", "undoing does not give back what was passed in")
 

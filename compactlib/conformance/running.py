@@ -79,7 +79,7 @@ def observe(
         kinds_told: whether *conversation* states them, so that the compactor knows.
         repeat: whether to run it twice (law L16).
     """
-    answer = summarise or Extractive(counter=policy.counter)
+    answer = summarise or Extractive()
     schema = schema_for(policy.schema, policy.headings)
     before = _wire(conversation)
     log: list[Exchange] = []

@@ -25,7 +25,7 @@ def smaller(record: Record) -> Iterator[Finding]:
         return
     before, after = record.before_tokens, record.after_tokens
     if before is None or after is None:
-        yield from unknown("SIZE-1", "nobody measured")
+        yield from unknown("SIZE-1", "nobody measured", "before_tokens", "after_tokens")
         return
     # what clearing has to save is for law L18
     is_free = record.when in ("now", "overflow") or bool(record.cleared) or record.edits is not None
@@ -40,7 +40,7 @@ def target_or_reason(record: Record) -> Iterator[Finding]:
         return
     after, target = record.after_tokens, record.limits.target
     if after is None or target is None:
-        yield from unknown("SIZE-2", "nobody measured, or there was no target")
+        yield from unknown("SIZE-2", "nobody measured, or there was no target", "after_tokens", "limits.target")
         return
     over = max(after - target, 0)
     if record.reason and (record.reason == "above-target") != bool(over):

@@ -15,7 +15,7 @@ __all__ = ["deterministic", "idle", "input_untouched", "prefix_kept"]
 def deterministic(record: Record) -> Iterator[Finding]:
     """SAME-1: the same input gives the same output, reasons and requests."""
     if record.repeated is None:
-        yield from unknown("SAME-1", "it was not run twice")
+        yield from unknown("SAME-1", "it was not run twice", "repeated")
     elif record.repeated != record.digest:
         yield from broken("SAME-1", "a second run of the same differs")
 
@@ -32,7 +32,7 @@ def idle(record: Record) -> Iterator[Finding]:
             yield from broken("NOOP-1", f"{before} tokens are above the trigger of {trigger}, and nothing was done")
     if record.outcome == "compacted":
         if record.again is None:
-            yield from unknown("NOOP-2", "the result was not compacted again")
+            yield from unknown("NOOP-2", "the result was not compacted again", "again")
         elif record.again != ("unchanged", True):
             outcome, same = record.again
             yield from broken("NOOP-2", f"compacting the result at once: {outcome}, {'the same' if same else 'another'} object")
@@ -74,6 +74,6 @@ def _blocks(units: tuple[Unit, ...]) -> list[tuple[int, str, str]]:
 def input_untouched(record: Record) -> Iterator[Finding]:
     """INPUT-1: what was passed in is as it was."""
     if record.mutated is None:
-        yield from unknown("INPUT-1", "nobody looked at the input afterwards")
+        yield from unknown("INPUT-1", "nobody looked at the input afterwards", "mutated")
     elif record.mutated:
         yield from broken("INPUT-1", "the conversation that was passed in has been changed")

@@ -44,7 +44,7 @@ from ..deeds import Deed, deed, plan
 from ..model import Call, Message, Origin, Result, Text
 from ..signals import looks_failed
 from ..text import floor
-from ..tokens import Counter, estimate
+from ..tokens import Counter
 from .cues import (
     LONGEST_CHARS,
     cues,

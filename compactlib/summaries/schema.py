@@ -232,18 +232,15 @@ _VERBATIM: Final = Section(
     is_ours=True,
 )
 
+_END: Final = (_TURN, _NEXT, _CRITICAL, _VERBATIM)
+
 SCHEMAS: Final[dict[str, Schema]] = {
     schema.name: schema
     for schema in (
-        Schema(
-            "full",
-            (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _TURN, _NEXT, _CRITICAL, _VERBATIM),
-        ),
-        Schema("structured", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _FACTS, _TURN, _NEXT, _CRITICAL, _VERBATIM)),
-        Schema(
-            "anchored", (_GOAL, _ORDERS, _DONE, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, _TURN, _NEXT, _CRITICAL, _VERBATIM)
-        ),
-        Schema("brief", (_GOAL, _ORDERS, _DONE, _TURN, _NEXT, _CRITICAL, _VERBATIM)),
+        Schema("full", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, *_END)),
+        Schema("structured", (_GOAL, _ORDERS, _DONE, _DOING, _BLOCKED, _DECISIONS, _FACTS, *_END)),
+        Schema("anchored", (_GOAL, _ORDERS, _DONE, _BLOCKED, _DECISIONS, _REJECTED, _FACTS, _QUESTIONS, *_END)),
+        Schema("brief", (_GOAL, _ORDERS, _DONE, *_END)),
     )
 }
 """

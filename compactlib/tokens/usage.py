@@ -23,14 +23,14 @@ What is not here
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from attrs import Attribute, field, frozen
 
 from ..arguments import LARGEST, need, need_whole, shown
 from ..errors import PolicyError, WireError
-from ..model import Conversation, Json, Message, need_conversation
+from ..model import Conversation, Json, need_conversation
 from .counting import Memo
 from .estimator import Counter
 

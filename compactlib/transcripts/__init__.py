@@ -56,8 +56,8 @@ def load(source: str | os.PathLike[str] | bytes, *, format: str | None = None) -
         format: one of `FORMATS`; found out from the content when left out.
 
     Raises:
-        WireError: the file cannot be read, is of no known format, or holds
-            several conversations (see `read_all`).
+        WireError: the file cannot be read, is of no known format or of another
+            than was named, or holds several conversations (see `read_all`).
         PolicyError: *source* is neither a path nor bytes, or *format* is none of `FORMATS`.
 
     >>> conversation = load(b'[{"role": "user", "content": "hi"}]')
@@ -113,8 +113,23 @@ def _drafts(source: str | os.PathLike[str] | bytes, asked: str | None) -> list[D
         drafts = [read_pi(_objects(content))]
     else:
         drafts = read_requests(content, asked)
+    if asked is not None:
+        _need_something(content, asked, drafts)
     drafts[0].problems.extend(content.problems)
     return drafts
+
+
+def _need_something(content: Content, asked: str, drafts: Sequence[Draft]) -> None:
+    """Refuse a file of another format than it was said to be, of which nothing was read."""
+    if any(draft.entries or draft.body is not None for draft in drafts) or content.lines[0].value == []:
+        return
+    try:
+        told = sniff(content)
+    except WireError:
+        told = ""
+    if told != asked:
+        names = {"": "", "request": "; by its content it is a request or a list of messages"}
+        raise WireError("$", f"nothing in it is of format {asked}{names.get(told, f'; by its content it is {told}')}")
 
 
 def _objects(content: Content) -> Sequence[Line]:

@@ -196,7 +196,7 @@ def _sifted(draft: Draft) -> list[Entry]:
         except WireError as error:
             content = message.get("content")
             if not isinstance(content, list):
-                draft.problems.append(Problem(entry.lines[0], f"a message was left out: {_inner(error)}"))
+                draft.problems.append(Problem(entry.lines[0], f"a message was left out: {_inner(error)}", is_unread=True))
                 continue
             readable = [place for place, block in enumerate(content) if _is_readable(block, place, entry, draft)]
             if not readable:
@@ -211,7 +211,7 @@ def _is_readable(block: Json, place: int, entry: Entry, draft: Draft) -> bool:
     try:
         parse([{**entry.message, "content": [block]}], dialect=draft.dialect)
     except WireError as error:
-        draft.problems.append(Problem(entry.lines[place], f"a block was left out: {_inner(error)}"))
+        draft.problems.append(Problem(entry.lines[place], f"a block was left out: {_inner(error)}", is_unread=True))
         return False
     return True
 

@@ -60,10 +60,14 @@ class Problem:
     Attributes:
         line: the number of the line, counted from 1.
         text: what was found and what was done about it.
+        is_unread: whether something of the file was not read that may be of the conversation.
+        is_torn: whether that is a record which its writer did not finish.
     """
 
     line: int
     text: str
+    is_unread: bool = False
+    is_torn: bool = False
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.text}"
@@ -146,7 +150,7 @@ def read_content(data: bytes) -> Content:
                 budget.spend(number, value)
                 lines.append(Line(number, value))
             else:
-                problems.append(Problem(number, "JSON, but no object; not read"))
+                problems.append(Problem(number, "JSON, but no object; not read", is_unread=True))
     if not lines:
         raise refusal or WireError(f"line {problems[0].line}", problems[0].text)
     return Content(tuple(lines), tuple(problems))
@@ -209,12 +213,15 @@ def _read_line(number: int, raw: bytes, problems: list[Problem], *, is_last: boo
             problems.append(Problem(number, "two records on one line; both read"))
             yield _loads(text[:place])
         else:
-            problems.append(Problem(number, f"a torn record of {place} bytes before a whole one; the whole one read"))
+            torn = f"a torn record of {place} bytes before a whole one; the whole one read"
+            problems.append(Problem(number, torn, is_unread=True, is_torn=True))
         yield saved
         return
-    if is_last and text.startswith(b"{") and isinstance(cause, json.JSONDecodeError):
+    is_torn = is_last and text.startswith(b"{") and isinstance(cause, json.JSONDecodeError)
+    if is_torn:
         why = "cut off in the middle of a record, as when the writer died"
-    problems.append(Problem(number, f"{why}; not read"))
+    why = why.replace("not JSON at line 1, ", "not JSON at ", 1)  # of the one line that it is
+    problems.append(Problem(number, f"{why}; not read", is_unread=True, is_torn=is_torn))
 
 
 def seam(text: bytes) -> tuple[int, Json] | None:

@@ -47,7 +47,7 @@ def read_requests(content: Content, dialect: str | None) -> list[Draft]:
         return [_draft(body, _dialect(value, body, dialect), 1)]
     bodies = [(line, body_in(line.value)) for line in content.lines]
     if any(body is not None for _, body in bodies):
-        skipped = [Problem(line.number, "no request body; not read") for line, body in bodies if body is None]
+        skipped = [Problem(line.number, "no request body; not read", is_unread=True) for line, body in bodies if body is None]
         drafts = [_draft(body, _dialect(line.value, body, dialect), line.number) for line, body in bodies if body is not None]
         drafts[0].problems.extend(skipped)
         return drafts
@@ -94,5 +94,6 @@ def _message_lines(lines: Sequence[Line], dialect: str | None) -> Draft:
     draft = _draft(messages, dialect or dialect_of(messages), 1)
     draft.entries = [Entry(line.value, (line.number,)) for line in said]
     numbers = {line.number for line in said}
-    draft.problems = [Problem(line.number, "no message; not read") for line in lines if line.number not in numbers]
+    others = [line.number for line in lines if line.number not in numbers]
+    draft.problems = [Problem(number, "no message; not read", is_unread=True) for number in others]
     return draft

@@ -26,7 +26,7 @@ from ...model import Json
 from . import anthropic, bedrock, gemini, openai_chat, openai_responses
 from .block import Block, canonical
 
-__all__ = ["Block", "canonical", "messages_of", "read_messages", "runs_on", "without_messages"]
+__all__ = ["DIALECTS", "Block", "canonical", "messages_of", "read_messages", "runs_on", "without_messages"]
 
 _Reader: TypeAlias = Callable[[list[Json]], Iterable[tuple[str, list[Block]]]]
 
@@ -41,6 +41,9 @@ _READERS: Final[Mapping[str, tuple[str, _Reader]]] = MappingProxyType(
     }
 )
 """Where the messages of a dialect stand, and what reads them."""
+
+DIALECTS: Final = tuple(_READERS)
+"""Those that are read."""
 
 
 def messages_of(body: Json, dialect: str) -> list[Json]:
