@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlib.model import Call, Message, Origin, Result, Text, wire
-from compactlib.summaries.facts import Anchor, Kind, Tokens, find_anchors, kind_of, missing, write_appendix
+from compactlib.summaries.facts import Anchor, Kind, Tokens, find_anchors, kind_of, missing, named_in, write_appendix
 from compactlib.tokens import estimate
 
 
@@ -239,6 +239,20 @@ def test_part_of_a_longer_name_is_no_survival(fact: str, text: str) -> None:
 
 def test_the_clause_is_that_of_the_fact_and_not_of_a_longer_one() -> None:
     assert Anchor(Kind.NUMBER, "120", 0, "row 31205 ok\ntimeout 120 s").clause() == "timeout 120 s"
+
+
+@pytest.mark.parametrize(
+    ("token", "name"),
+    [
+        ("sha256=9f3a61c07be2:latest", "9f3a61c07be2"),
+        ("b=9f3a61c07be2\\", "9f3a61c07be2"),
+        ("order:AB-77", "AB-77"),
+        ("at=src/a.py:3", "src/a.py:3"),
+    ],
+)
+def test_names_inside_a_token(token: str, name: str) -> None:
+    """Behind a key, before a tag, and before the quote of JSON in JSON."""
+    assert [token[start:stop] for _, start, stop in named_in(token)][-1:] == [name]
 
 
 def test_end_of_an_element_is_no_path() -> None:

@@ -154,11 +154,12 @@ class Extractive:
 
 def extractive(request: SummaryRequest) -> str:
     """
-    The default summariser: `Extractive` with the library's own estimate of tokens.
+    The default summariser: `Extractive`, which counts tokens as the request says.
 
     >>> from compactlib.model import Message, Origin, wire
     >>> from compactlib.summaries.rendering import render_request
     >>> from compactlib.summaries.schema import SCHEMAS
+    >>> from compactlib.tokens import estimate
     >>> messages = [
     ...     Message("user", "Move ids to uuid. Never touch the billing table!", wire("user"), Origin.HUMAN),
     ...     Message("model", "I chose uuid4 because serial ids collide.", wire("assistant"), Origin.MODEL),

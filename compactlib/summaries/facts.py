@@ -233,13 +233,16 @@ def named_in(token: str) -> Iterator[tuple[Kind, int, int]]:
     ['AB-77', '1250', 'src/a.py:3']
     """
     for found in _inside().finditer(token):
-        kind = kind_of(found[0])
-        start = found.start()
-        if kind is None and ":" in found[0]:
-            start = token.index(":", start) + 1
-            kind = kind_of(token[start : found.end()])
-        if kind is not None and kind is not Kind.SYMBOL:
-            yield kind, start, found.end()
+        start, stop = found.start(), found.start() + len(found[0].rstrip("\\"))  # of an escaped quote
+        spans = [(start, stop)]
+        colon = token.find(":", start, stop)
+        if colon >= 0:  # a key and its value; else a name and what is said of it
+            spans += [(colon + 1, stop), (start, colon)]
+        for low, high in spans:
+            kind = kind_of(token[low:high])
+            if kind is not None and kind is not Kind.SYMBOL:
+                yield kind, low, high
+                break
 
 
 @cache
