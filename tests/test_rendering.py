@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -303,3 +304,12 @@ def test_handed_cases_about_what_the_summariser_sees(shared: Path, case: int) ->
 def test_a_picture_alone_is_something_to_show() -> None:
     """A prompt of media only has its line."""
     assert "no longer available" in ask([picture()]).text
+
+
+def test_request_can_be_sent_to_another_process() -> None:
+    """Whatever the counter is: a function made on the spot cannot."""
+    request = evolve(ask([human("Build it")]), counter=lambda text: len(text))
+
+    copy = pickle.loads(pickle.dumps(request))  # noqa: S301  # our own bytes
+    assert copy == request
+    assert copy.counter("The tests pass now.") == estimate("The tests pass now.")

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
 from ..model import Message
 from ..text import quote_lines
@@ -95,7 +95,7 @@ class SummaryRequest:
             ``None`` if it is not.
         form: ``serialised``, or ``suffix``: then `body` is to be sent as it is, and nothing else.
         body: of a suffix request the agent's own request with the question behind it, in its dialect.
-        counter: counts the tokens that `max_tokens` is in.
+        counter: counts the tokens that `max_tokens` is in.  It is the caller's function, and not pickled with the rest.
     """
 
     instructions: str
@@ -115,6 +115,13 @@ class SummaryRequest:
     form: Literal["serialised", "suffix"] = "serialised"
     body: Any = None
     counter: Counter = field(default=estimate, repr=False, eq=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(SummaryRequest) if part.name != "counter"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in {**state, "counter": estimate}.items():
+            object.__setattr__(self, name, value)
 
     @property
     def sections(self) -> Schema:
