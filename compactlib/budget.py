@@ -117,6 +117,19 @@ def _copied(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
+def _listed(value: Any) -> Any:
+    """A tuple of our own (law L19); what is no list is left to the validator."""
+    return tuple(value) if isinstance(value, list | tuple) else value
+
+
+def _texts(policy: Policy, attribute: Any, value: Any) -> None:
+    del policy
+    if not isinstance(value, tuple) or not all(isinstance(text, str) and text.strip() for text in value):
+        raise PolicyError(attribute.name, f"texts in a list or a tuple, none of them blank, not {shown(value)}")
+    if len(set(value)) < len(value):
+        raise PolicyError(attribute.name, "texts, each once")
+
+
 def _headings(policy: Policy, attribute: Any, value: Any) -> None:
     del policy
     if not isinstance(value, Mapping):
@@ -180,6 +193,8 @@ class Policy:
         max_body_bytes, max_media: how many bytes a request body and how many
             pictures, documents and recordings it may have, where a provider
             limits them; more is due like a size above the trigger.
+        pins: texts that stand verbatim in every compacted conversation, such as the orders of a session.  Blocks of the
+            conversation itself are pinned by their places (``compact(pins=...)``).
         schema: the sections of the summary: ``full``, ``structured``,
             ``anchored`` or ``brief``.
         headings: what sections are called, by their keys, where that is not
@@ -230,6 +245,7 @@ class Policy:
     schema: Literal["full", "structured", "anchored", "brief"] = field(
         default="full", validator=_one_of("full", "structured", "anchored", "brief")
     )
+    pins: tuple[str, ...] = field(default=(), converter=_listed, validator=_texts)
     headings: Mapping[str, str] = field(factory=dict, converter=_copied, validator=_headings, hash=False)
     language: str | None = field(default=None, validator=_optional_text)
     summary_form: Literal["serialised", "suffix"] = field(default="serialised", validator=_one_of("serialised", "suffix"))

@@ -31,7 +31,7 @@ from .summaries.transcript import argument_text
 from .tasks import Pin
 from .turns import Division, Kind
 
-__all__ = ["pin_message", "pinned", "wholly_pinned"]
+__all__ = ["pin_message", "pinned", "texts_to_pin", "wholly_pinned"]
 
 
 def pinned(conversation: Conversation, division: Division, pins: Sequence[Pin]) -> list[tuple[int, int, Block]]:
@@ -53,6 +53,12 @@ def pinned(conversation: Conversation, division: Division, pins: Sequence[Pin]) 
             if division.kinds[at] not in (Kind.SUMMARY, Kind.REMINDER) and not _is_mark(messages[at].blocks[one]):
                 named.add((at, one))
     return [(at, place, _spoken(messages[at], place)) for at, place in [*sorted(held), *sorted(named - held)]]
+
+
+def texts_to_pin(texts: Sequence[str], pins: Sequence[tuple[int, int, Block]]) -> list[Text]:
+    """Those of the *texts* of a policy that are not pinned already, by a compaction before or by the caller."""
+    known = {block.text for _, _, block in pins if isinstance(block, Text)}
+    return [Text(text) for text in texts if text not in known]
 
 
 def _is_mark(block: Block) -> bool:

@@ -37,7 +37,7 @@ from .errors import PolicyError
 from .model import Block, Conversation, Message, Origin, Text
 from .outcomes import Part
 from .persons import all_words, quoted, said_before, says, tokens_owed
-from .pinning import pin_message, pinned, wholly_pinned
+from .pinning import pin_message, pinned, texts_to_pin, wholly_pinned
 from .protocol.profiles import Profile, profile_named
 from .replacing import CompactionObject, no_longer_kept, opaque_in, previous_record, replaced_by
 from .summaries.changed import LIMIT_CHARS, changed_files, read_changed, write_changed
@@ -191,7 +191,8 @@ def plan(
     preamble = _preamble(conversation, division, rough.extras, memo) if opaque is None else ()
     # The pins that end up in the tail are not repeated in the head, but which
     # they are depends on the cut, and the cut on their size: count them all.
-    pinned_tokens = sum(memo.message(pin_message([block], profile)) for _, _, block in pins)
+    always = texts_to_pin(policy.pins, pins)
+    pinned_tokens = sum(memo.message(pin_message([block], profile)) for block in [*always, *(block for _, _, block in pins)])
     needed = pinned_tokens + memo.messages((*preamble, *reminded))
     places = {(at, place) for at, place, _ in pins}
     standing = _standing(kinds, weights, opaque)
@@ -228,7 +229,9 @@ def plan(
         raise CannotPlanError("irreducible", why, (Part("overhead", overhead), Part("pins", pinned_tokens, names)))
 
     cut = choice.position
-    kept_pins = [block for at, _, block in pins if at < cut and at != choice.prompt]
+    held = [block for at, _, block in pins if kinds[at] is Kind.PIN]
+    named = [block for at, _, block in pins if kinds[at] is not Kind.PIN and at < cut and at != choice.prompt]
+    kept_pins = [*held, *always, *named]
     pin_messages = (pin_message(kept_pins, profile),) if kept_pins else ()
     prompt = () if choice.prompt is None or not says(messages[choice.prompt]) else (messages[choice.prompt],)
     system = tuple(messages[at] for at in range(cut) if kinds[at] is Kind.SYSTEM)

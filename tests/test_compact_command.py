@@ -109,7 +109,7 @@ def test_the_window_of_a_model_is_known(capsys: pytest.CaptureFixture[str], poli
 def test_single_fields_go_before_those_of_the_name(run: Run, policies: list[cl.Policy]) -> None:
     options = (
         "--policy anchored --reserve 6k --trigger 90% --trigger-of budget --target 9k --tail 4k --tail-turns 1 --tail-messages 3 "
-        "--step-cuts never --schema brief --language Russian --summariser-window 100k"
+        "--step-cuts never --pin first --pin second --schema brief --language Russian --summariser-window 100k"
     )
     status, _, err = run(*options.split())
     [policy] = policies
@@ -125,6 +125,7 @@ def test_single_fields_go_before_those_of_the_name(run: Run, policies: list[cl.P
         tail_turns=1,
         tail_messages=3,
         step_cuts="never",
+        pins=("first", "second"),
         schema="brief",
         language="Russian",
         summariser_window_tokens=100_000,

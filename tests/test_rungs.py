@@ -6,6 +6,7 @@ import asyncio
 import base64
 import itertools
 import json
+import os
 import struct
 from typing import Any
 
@@ -15,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactlib as cl
+from compactlib.conformance.checks import judge
+from compactlib.conformance.running import observe
 from compactlib.model import Text
 from compactlib.outcomes import Compacted, Refused
 from compactlib.summaries.rendering import SummaryRequest
@@ -27,6 +30,7 @@ from .test_handmade import BASES
 from .test_turns import call, model, result, text, user
 
 POLICY = cl.Policy(window_tokens=32_000)
+WHOLE = os.environ.get("COMPACTLIB_WHOLE") == "1"
 BODY = "## Goal\n- go on\n\n## Orders\n(none)\n\n## Done\n- tables\n\n## Next step\n- the rest"
 
 
@@ -461,3 +465,33 @@ def test_pin_at_the_cut_of_a_collapse_outlives_the_summary_behind_it(place: int)
         assert [block.text for one in outcome.conversation.messages for block in one.blocks if isinstance(block, Text)].count(
             pinned
         ) == 1, number
+
+
+@pytest.mark.parametrize("dialect", BASES)
+def test_texts_that_the_policy_pins_stand_in_every_head_once(dialect: str) -> None:
+    """Law L8: verbatim and in order, whatever is compacted and however often; beside what is pinned by its place."""
+    orders = ("Never push to main.", "Отвечай только по-русски.")
+    policy = cl.Policy(window_tokens=16_000, pins=list(orders))
+    conversation = cl.convert(long(20), dialect=dialect).conversation
+    prompt = next(block for one in conversation.messages for block in one.blocks if isinstance(block, Text)).text
+    at = next(at for at, one in enumerate(conversation.messages) if prompt in one.text)
+    for times in range(50 if WHOLE else 5):
+        pins = [conversation.wire_index(at)] if not times else []
+        record, made = observe(cl.compact, conversation, policy, when="now", repeat=False, pins=[(pin, 0) for pin in pins])
+        outcome = compacted(made)
+        broken = [str(finding) for finding in judge(record, laws=["L8", "L9"]) if finding.verdict == "broken"]
+        texts = [block.text for one in outcome.conversation.messages for block in one.blocks if isinstance(block, Text)]
+        pinned = [text for text in texts if text in (*orders, prompt)]
+
+        assert broken == [], times
+        assert pinned == [*orders, prompt], times
+        body = cl.render(outcome.conversation)
+        assert isinstance(body, list | dict)
+        grown = cl.convert(long(20 + times % 3), dialect=dialect).conversation
+        conversation = evolve(outcome.conversation, messages=(*outcome.conversation.messages, *grown.messages), settled=0)
+
+
+@pytest.mark.parametrize("pins", ["one text", [""], ["a", "a"], [1], None])
+def test_pins_of_a_policy_are_texts(pins: Any) -> None:
+    with pytest.raises(cl.PolicyError, match="pins: texts"):
+        cl.Policy(window_tokens=16_000, pins=pins)

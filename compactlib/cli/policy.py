@@ -63,6 +63,11 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     ctx.meta.setdefault(_KEY, {})[field] = given
 
 
+def _remember_all(ctx: click.Context, param: click.Parameter, value: tuple[Any, ...]) -> None:
+    if value:
+        ctx.meta.setdefault(_KEY, {})[str(param.name)] = value
+
+
 def _option(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
     return click.option(*names, expose_value=False, callback=_remember, **settings)
 
@@ -81,6 +86,15 @@ _OPTIONS: Final = (
     _option("--tail-turns", "tail_turns", type=int, help="How many turns should be kept."),
     _option("--tail-messages", "tail_messages", type=int, help="How many messages should be kept."),
     _option("--step-cuts", "step_cuts", type=click.Choice(["when-needed", "never"]), help="Whether a turn may be cut."),
+    click.option(
+        "--pin",
+        "pins",
+        metavar="TEXT",
+        multiple=True,
+        expose_value=False,
+        callback=_remember_all,
+        help="A text that stays verbatim; may be repeated.",
+    ),
     _option("--schema", "schema", type=click.Choice(sorted(SCHEMAS)), help="The sections of the summary."),
     _option("--language", "language", metavar="NAME", help="The language of the summary.  [default: the conversation's]"),
     _option("--summariser-window", "summariser_window_tokens", type=size, help="The window of the model that summarises."),

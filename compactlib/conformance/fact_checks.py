@@ -76,7 +76,7 @@ def _said(record: Record, seen: Evidence) -> str:
     old = seen.previous.body if seen.previous is not None else ""
     flagged = {found[0] for pattern in (_HASH, _PATH) for found in pattern.finditer(old) if _FLAG.match(old, found.end())}
     texts = [block.text for unit in seen.before for block in unit.blocks if unit.kind != "summary"]
-    texts += [old, *record.reminders]
+    texts += [old, *record.reminders, *record.pinned_texts]
     quoted = [block.text for unit in seen.before if unit.kind == "summary" for block in unit.blocks]
     texts += [text for one in quoted for text in (*(earlier_prompts(one) or ()), *earlier_digests(one))]
     said = "\n".join(texts)

@@ -291,6 +291,11 @@ def _pins(record: Record, seen: Evidence) -> Iterator[Finding]:
         if copies != max(len(wanted), 1):
             index = seen.before[at].index
             yield from broken("PIN-1", f"{pin.text[:40]!r} of message {index} was pinned and stands {copies} times in the output")
+    for text in record.pinned_texts if seen.summaries else ():
+        stands = sum(block.text == text for unit in seen.after if unit.kind == "pin" for block in unit.blocks)
+        is_named = any(pin.kind == "text" and pin.text == text for _, pin in pinned)
+        if stands != 1 and not is_named:
+            yield from broken("PIN-1", f"{text[:40]!r} was pinned and stands {stands} times among the pins")
     yield from _cleared_pins(record, seen)
     tokens, room = record.pinned_tokens, record.limits.room
     if tokens is not None and room is not None and tokens > room // 2:
@@ -366,6 +371,8 @@ def _is_ours(record: Record, seen: Evidence, at: int, block: Block) -> bool:
         return quoted is not None and is_known and all(_was_said(text, seen) for text in quoted)
     if kind == "reminder":
         return block.text in record.reminders or is_list(block.text)  # whether the list is true is for L23
+    if kind == "pin" and block.text in record.pinned_texts:
+        return True
     if kind == "pin" and block.text.startswith("[pinned "):
         pinned = [one for unit in seen.before for one in unit.blocks if one.kind in ("call", "result")]
         return any(one.text in block.text for one in pinned)

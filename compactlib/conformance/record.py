@@ -160,7 +160,8 @@ class Record:
         before_tokens, after_tokens: whole requests, measured, not as claimed.
         summary_tokens: size of the summary's text, measured.
         pins: (message, block) of *before* that were to survive.
-        pinned_tokens: their size.
+        pinned_texts: texts that were to stand among the pins, whoever said them.
+        pinned_tokens: the size of all pins.
         reminders: texts that were to be put back.
         secrets: texts that no message has: they were taken out before anything was done, or stand around the messages alone.
         rung: what was done to the old messages: ``clear``, ``collapse``, ``summarise`` or ``snip``, the last where it was
@@ -217,6 +218,7 @@ class Record:
     after_tokens: int | None = None
     summary_tokens: int | None = None
     pins: tuple[tuple[int, int], ...] = ()
+    pinned_texts: tuple[str, ...] = ()
     pinned_tokens: int | None = None
     reminders: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()

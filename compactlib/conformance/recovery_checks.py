@@ -171,7 +171,7 @@ def _secrets(record: Record) -> Iterator[Finding]:
         "the store": [*(record.stored or {}).items()],
     }
     asked = [(one.instructions, one.text, one.previous, one.context) for one in record.exchanges or ()]
-    passed = [messages_of(record.before, record.dialect), record.reminders, record.digests]
+    passed = [messages_of(record.before, record.dialect), record.reminders, record.pinned_texts, record.digests]
     for number, secret in enumerate(record.secrets, 1):
         spelled = _spellings(secret)
         if _holds(passed, spelled):

@@ -98,6 +98,7 @@ def observe(
         kinds=None if kinds is None else tuple(kinds),
         kinds_told=kinds_told,
         pins=tuple(pins),
+        pinned_texts=policy.pins,
         reminders=tuple(_texts(reminders)),
         secrets=tuple(secrets),
         exchanges=tuple(log),

@@ -125,6 +125,7 @@ def expand_record(body: Mapping[str, Any]) -> Record:
             step_cuts=policy.get("step_cuts") != "never",
         ),
         "pins": tuple((index, block) for index, block in body.get("pins", ())),
+        "pinned_texts": tuple(body.get("pinned_texts", ())),
         "reminders": tuple(body.get("reminders", ())),
         "secrets": tuple(body.get("secrets", ())),
         "exchanges": tuple(Exchange(**exchange) for exchange in body["exchanges"]) if "exchanges" in body else None,
