@@ -32,6 +32,7 @@ from .deeds import deed
 from .dialects import render_messages
 from .markers import Issued, read_marker
 from .model import Conversation, Message, Origin, Result, Text, wire
+from .outputs import bytes_of
 from .planning import Plan
 from .store import fetch, keep, reference_of
 from .stubs import read_pointers, read_stub
@@ -81,13 +82,9 @@ def _stored(account: Account, text: str, name: str) -> str | None:
     """The reference of a text of ours, which is stored and given out."""
     if account.task.store is None or not text:
         return None
-    ref = keep(account.task.store, _bytes_of(text), name=name)
+    ref = keep(account.task.store, bytes_of(text), name=name)
     account.issued[ref] = (len(text), text.count("\n"))
     return ref
-
-
-def _bytes_of(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def with_appendix(
@@ -169,7 +166,7 @@ def _index(account: Account, facts: Sequence[Anchor], gone: Sequence[str]) -> tu
         return f"{_MORE}{count} {_LEFT_OUT}", ""
     lines = [*gone, *(f"- {fact.kind.value}: {fact.clause()}" for fact in facts)]
     text = "".join(f"{line}\n" for line in lines)
-    return f"{_MORE}{count} facts and {references} references{WAY_BACK}{reference_of(_bytes_of(text))}", text
+    return f"{_MORE}{count} facts and {references} references{WAY_BACK}{reference_of(bytes_of(text))}", text
 
 
 def _unlisted(account: Account, plan: Plan, before: Sections) -> list[str]:

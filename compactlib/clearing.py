@@ -53,7 +53,7 @@ from .deeds import file_name
 from .markers import Issued
 from .model import Block, Call, Conversation, Json, Message, Origin, Result, Text
 from .options import Clearing
-from .outputs import Answer, Piece, answered, attachments, bytes_of, json_of, json_text, pieces_of
+from .outputs import Answer, Piece, answered, attachments, bytes_of, json_of, pieces_of
 from .protocol.profiles import Profile, profile_named
 from .signals import looks_failed
 from .store import Store, alias_of, keep, reference_of
@@ -174,16 +174,16 @@ _Chosen: TypeAlias = "dict[tuple[int, int], list[_Choice]]"
 # --- In which order --------------------------------------------------------------------------------------------------
 
 
-def _asked(call: Call) -> tuple[str, str]:
+def _asked(call: Call) -> tuple[str, str | bytes]:
     """Two calls with the same value asked for the same."""
     arguments = call.arguments
-    return call.name, arguments if isinstance(arguments, str) else json_text(arguments, is_sorted=True)
+    return call.name, arguments if isinstance(arguments, str) else json_of(arguments, is_sorted=True)
 
 
 def _superseded(answers: Sequence[Answer]) -> dict[int, str]:
     """For each answer, by its number, that is not the last word: why not.  One pass from the end."""
     found: dict[int, str] = {}
-    asked: set[tuple[str, str]] = set()
+    asked: set[tuple[str, str | bytes]] = set()
     whole: set[tuple[str, str]] = set()  # (tool, path) of later reads that name a path and nothing else
     written: set[str] = set()
     for number in range(len(answers) - 1, -1, -1):

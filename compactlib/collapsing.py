@@ -31,7 +31,6 @@ What is not here
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import accumulate
 
@@ -39,7 +38,7 @@ from attrs import frozen
 
 from .cuts import Choice, Cuts, tail_tokens
 from .model import Block, Call, Json, Media, Message, Result, Text
-from .outputs import answered, bytes_of, is_one_answer, json_of, json_text, values_of
+from .outputs import answered, bytes_of, is_one_answer, json_of, values_of
 from .persons import said_before
 from .store import reference_of
 from .stubs import references_in
@@ -77,7 +76,7 @@ def turn_key(messages: Sequence[Message]) -> str:
     for at, message in enumerate(messages):
         blocks = [_plain(block, emptied.get((at, place))) for place, block in enumerate(message.blocks) if not is_thought(block)]
         said.append([message.role, blocks])
-    return hashlib.sha256(bytes_of(json_text(said))).hexdigest()
+    return reference_of(json_of(said))
 
 
 def _plain(block: Block, arguments_ref: str | None) -> Json:

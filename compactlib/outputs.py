@@ -44,7 +44,6 @@ __all__ = [
     "bytes_of",
     "is_one_answer",
     "json_of",
-    "json_text",
     "pieces_of",
     "values_of",
 ]
@@ -202,19 +201,14 @@ def values_of(blocks: Sequence[Block]) -> bytes:
     return json_of([getattr(block, "text", getattr(block, "source", getattr(block, "value", None))) for block in blocks])
 
 
-def json_of(value: Json) -> bytes:
-    """A value as a store keeps it."""
-    return bytes_of(json_text(value))
-
-
-def json_text(value: Json, *, is_sorted: bool = False) -> str:
+def json_of(value: Json, *, is_sorted: bool = False) -> bytes:
     """
-    A value as JSON text.
+    A value as a store keeps it; with its keys sorted, to be compared.
 
     Raises:
-        WireError: it was made by hand, and is none.
+        WireError: it was made by hand, and is no JSON value.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=is_sorted, separators=(",", ":"))
+        return bytes_of(json.dumps(value, ensure_ascii=False, sort_keys=is_sorted, separators=(",", ":")))
     except (RecursionError, TypeError, ValueError) as error:
         raise WireError("$", f"no JSON value: {told(error)}") from None
